@@ -1,0 +1,180 @@
+// Package results holds the words of msgbench as types (Cell, Sample, Row), the journal and the CSV.
+package results
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"msgbench/results/hist"
+)
+
+// The roles of processes in a cell.
+const (
+	Client     = "client"
+	Server     = "server"
+	Broker     = "broker"
+	Publisher  = "publisher"
+	Subscriber = "subscriber"
+)
+
+// NoPayload is the Payload of a cell whose messages have no size to choose.
+const NoPayload = -1
+
+// Cell is one point of the matrix.
+type Cell struct {
+	Scenario  string            `json:"scenario"`
+	Transport string            `json:"transport"` // "-" for a scenario without one
+	Client    string            `json:"client"`    // peers
+	Server    string            `json:"server"`
+	Payload   int               `json:"payload_bytes"`      // NoPayload where it does not apply
+	Rate      int               `json:"target_rps"`         // operations per second; 0: max
+	Dims      map[string]string `json:"dims,omitempty"`     // dimensions that are not at their default
+	Defaults  map[string]string `json:"defaults,omitempty"` // dimensions that apply and are at their default
+}
+
+// Key names the cell everywhere: scenario/transport/client-server/<bytes>B/<max or integer>, then /dim=value for each
+// dimension that is not at its default, sorted by name. Keys are printed and matched, never parsed.
+func (c Cell) Key() string {
+	var b strings.Builder
+	b.WriteString(c.Scenario + "/" + c.Transport + "/" + c.Pair() + "/" + c.PayloadString() + "/" + RateString(c.Rate))
+	names := make([]string, 0, len(c.Dims))
+	for n := range c.Dims {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		b.WriteString("/" + n + "=" + c.Dims[n])
+	}
+	return b.String()
+}
+
+// Pair is client-server.
+func (c Cell) Pair() string { return c.Client + "-" + c.Server }
+
+// PayloadString is "64B", or "-" where there is no payload to choose.
+func (c Cell) PayloadString() string {
+	if c.Payload == NoPayload {
+		return "-"
+	}
+	return strconv.Itoa(c.Payload) + "B"
+}
+
+// Dim is the value of a dimension, at its default or not; empty where it does not apply.
+func (c Cell) Dim(name string) string {
+	if v, ok := c.Dims[name]; ok {
+		return v
+	}
+	return c.Defaults[name]
+}
+
+// RateString is "max" for 0, else the integer.
+func RateString(rate int) string {
+	if rate == 0 {
+		return "max"
+	}
+	return strconv.Itoa(rate)
+}
+
+// Loop says when the next message goes out.
+const (
+	Closed = "closed" // as soon as the reply is there
+	Paced  = "paced"  // at its intended time, or at once when that has passed; one in flight
+	Open   = "open"   // without waiting for anyone
+)
+
+// LatencyKind says what the main latency columns measure.
+const (
+	RTT      = "rtt"      // sent → reply
+	OneWay   = "one-way"  // sent → received
+	Cycle    = "cycle"    // first of several sent → last reply
+	Service  = "service"  // sent → reply, of a paced loop
+	Response = "response" // intended → reply
+)
+
+// Outcome says what became of one execution of a cell.
+const (
+	OK       = "ok"
+	Rejected = "rejected" // measured, but not a sample of what was asked for: see Reason
+	Failed   = "failed"
+	Skipped  = "skipped" // never started: see Reason
+)
+
+// Sample is one execution of one cell in processes of its own: one line of the journal.
+type Sample struct {
+	Version     int                  `json:"v"`
+	Cell        string               `json:"cell"`  // key
+	Order       int                  `json:"order"` // place in the run, from 0
+	Round       int                  `json:"round"` // from 0, over all attempts
+	Attempt     int                  `json:"attempt"`
+	Try         int                  `json:"try"` // from 0; above 0 where an earlier try of the same round was rejected
+	Started     time.Time            `json:"started"`
+	Outcome     string               `json:"outcome"`
+	Reason      string               `json:"reason,omitempty"`
+	Stderr      map[string]string    `json:"stderr,omitempty"` // last lines by role, of failed samples
+	Measurement *Measurement         `json:"measurement,omitempty"`
+	Placement   map[string]Placement `json:"placement,omitempty"` // by role
+	Relation    string               `json:"cpu_relation,omitempty"`
+	WallNs      int64                `json:"wall_ns"` // from start of the first process to the end of the last
+}
+
+// Placement is where one process ran, as the kernel tells.
+type Placement struct {
+	PID     int   `json:"pid"`
+	Asked   []int `json:"asked,omitempty"`   // CPUs asked for; empty: not pinned
+	Allowed []int `json:"allowed,omitempty"` // CPUs read back from the running process
+}
+
+// Measurement is what was measured in one window. Durations are in ns. A worker prints the fields that it knows, and
+// the runner joins those of all roles.
+type Measurement struct {
+	Loop        string `json:"loop,omitempty"`
+	LatencyKind string `json:"latency,omitempty"`
+	WarmupNs    int64  `json:"warmup_ns,omitempty"`
+	WarmupOps   int64  `json:"warmup_ops,omitempty"`
+	WindowNs    int64  `json:"window_ns,omitempty"`
+	Ops         int64  `json:"ops,omitempty"`      // operations (items, publications) completed in the window
+	Messages    int64  `json:"messages,omitempty"` // messages delivered in the window: requests, batches, deliveries
+	// PayloadBytes is what was received as payload in the window, by the client or by all subscribers.
+	PayloadBytes int64 `json:"payload_bytes,omitempty"`
+
+	Sent       int64 `json:"sent,omitempty"`
+	Received   int64 `json:"received,omitempty"`
+	Lost       int64 `json:"lost,omitempty"`
+	Duplicated int64 `json:"duplicated,omitempty"`
+	Reordered  int64 `json:"reordered,omitempty"`
+
+	Latency  *hist.Hist `json:"latency_hist,omitempty"`
+	Service  *hist.Hist `json:"service_hist,omitempty"` // paced and open loops, where Latency is the response time
+	Lateness *hist.Hist `json:"lateness_hist,omitempty"`
+	Thirds   []int64    `json:"thirds,omitempty"` // operations in each third of the window
+
+	CPUNs   map[string]int64 `json:"cpu_ns,omitempty"`   // by role, over exactly the window
+	PacerNs int64            `json:"pacer_ns,omitempty"` // spun by the pacer; part of CPUNs of its role
+
+	RequestBytes  int64 `json:"request_bytes,omitempty"`  // mean on the wire, framing included
+	ResponseBytes int64 `json:"response_bytes,omitempty"` // likewise
+	Hops          int   `json:"hops,omitempty"`           // processes or sockets crossed one way
+
+	GC      map[string]int64  `json:"gc,omitempty"`      // collections in the window, by role
+	Mallocs map[string]int64  `json:"mallocs,omitempty"` // objects allocated in the window, by role
+	RSS     map[string]int64  `json:"rss_bytes,omitempty"`
+	Facts   map[string]string `json:"facts,omitempty"` // settings chosen by the adapter; "server." before those that differ there
+}
+
+// Throughput is operations per second; 0 for an empty window.
+func (m *Measurement) Throughput() float64 { return m.perSecond(m.Ops) }
+
+// MessagesPerSecond counts messages as received.
+func (m *Measurement) MessagesPerSecond() float64 { return m.perSecond(m.Messages) }
+
+// MBPerSecond is payload received, in units of 10^6 bytes.
+func (m *Measurement) MBPerSecond() float64 { return m.perSecond(m.PayloadBytes) / 1e6 }
+
+func (m *Measurement) perSecond(n int64) float64 {
+	if m.WindowNs <= 0 {
+		return 0
+	}
+	return float64(n) * 1e9 / float64(m.WindowNs)
+}

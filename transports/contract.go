@@ -1,0 +1,147 @@
+// Package transports holds the contract between the scenarios and the adapters that move messages between two
+// processes. Each adapter lives in a folder of its own and stands in the table of package all; package transporttest
+// holds the conformance suite that each of them passes.
+package transports
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Wait says how a side waits for the next message. It is a dimension of the cell, since it changes figures several times over.
+type Wait string
+
+// The wait strategies. Block sleeps in the kernel at once; Spin never sleeps; Hybrid spins for a limited time, then sleeps.
+const (
+	Block  Wait = "block"
+	Spin   Wait = "spin"
+	Hybrid Wait = "hybrid"
+)
+
+// Pattern says what a scenario does with a connection, so that an adapter can choose the fitting kind of socket.
+type Pattern string
+
+// The patterns. RequestReply alternates strictly: one message there, one back. Pipelined keeps several requests in flight
+// and gets the replies in order. Stream moves messages from the dialing side to the listening side only, except for
+// occasional control messages back.
+const (
+	RequestReply Pattern = "request-reply"
+	Pipelined    Pattern = "pipelined"
+	Stream       Pattern = "stream"
+)
+
+// EnvelopeSize is how many bytes of each message the scenarios use for sequence number, stamp, kind and length.
+const EnvelopeSize = 32
+
+// Options are what both sides of one connection agree on before they meet.
+type Options struct {
+	Dir        string  // folder of mode 0700 for sockets and FIFOs; the caller makes and removes it
+	Wait       Wait    // empty: the first of Info.Waits
+	Pattern    Pattern // empty: RequestReply
+	MaxMessage int     // bytes of the largest message either side sends, envelope included; 0: 64 KiB
+	Depth      int     // messages the scenario wants in flight, to size queues; 0: 1
+	Nagle      bool    // leave TCP_NODELAY off
+}
+
+// DefaultMaxMessage is what a zero Options.MaxMessage stands for, in bytes.
+const DefaultMaxMessage = 64 << 10
+
+// Info is what is known of a transport without opening anything.
+type Info struct {
+	Name       string // as in cell keys
+	Summary    string // one line for `list transports`
+	Waits      []Wait // strategies it offers, the default first
+	MaxMessage int    // bytes of the largest message it can carry, envelope included
+	// LockThread: all I/O is done by the calling thread with blocking calls, so the caller should lock its goroutine
+	// to a thread. Transports that hand over to goroutines of their own must not be locked.
+	LockThread bool
+	// Silent: the loss of the peer process is not reported by Recv (some message libraries reconnect forever).
+	Silent bool
+}
+
+// Transport makes connections between exactly two processes.
+type Transport interface {
+	Info() Info
+	// Listen makes an endpoint that one Dial can reach.
+	Listen(Options) (Listener, error)
+	// Dial connects to what Listener.Endpoint returned, in this or in another process.
+	Dial(endpoint string, o Options) (Conn, error)
+}
+
+// Listener waits for one connection.
+type Listener interface {
+	// Endpoint is one word without spaces: what the other side hands to Dial.
+	Endpoint() string
+	// Accept returns the connection of the one peer that dials. What the endpoint left in the file system is unlinked
+	// when it returns. It is called once.
+	Accept() (Conn, error)
+	// Close ends a blocked Accept and removes what the endpoint left in the file system. It does not close the
+	// connection that Accept returned. Closing twice is no error.
+	Close() error
+}
+
+// Conn carries messages of 0 to Options.MaxMessage bytes, in order, each whole or not at all. One goroutine may send
+// while another receives.
+type Conn interface {
+	// Send may block while the peer does not receive. The message may be reused once it returns.
+	Send(msg []byte) error
+	// Recv returns the next message. The slice is valid, and may be written to, until the next Recv. It returns io.EOF
+	// when the peer has closed between messages, io.ErrUnexpectedEOF when inside one.
+	Recv() ([]byte, error)
+	// InFlight is how many messages of size bytes (envelope included) one direction surely takes without blocking while
+	// nobody receives; at least 1. One message larger than every buffer counts as 1 though it may block.
+	InFlight(size int) int
+	// Facts are the settings chosen, as read back where the system tells: socket type, buffers, nodelay, high-water marks.
+	Facts() map[string]string
+	// Close ends blocked calls of other goroutines (they return ErrClosed) and frees all. Closing twice is no error.
+	Close() error
+}
+
+// Prober is a Transport that can say why it can't run on this machine.
+type Prober interface {
+	// Probe returns nil if the transport can run here, else the reason.
+	Probe() error
+}
+
+// The errors that adapters return, wrapped with their name.
+var (
+	// ErrClosed is returned by calls on a connection or listener closed on this side.
+	ErrClosed = errors.New("closed")
+	// ErrTooLarge is returned by Send for a message over Options.MaxMessage, and by Recv for a frame that announces one.
+	ErrTooLarge = errors.New("message too large")
+	// ErrFrame is returned by Recv for bytes that are not a frame of this transport.
+	ErrFrame = errors.New("malformed frame")
+)
+
+// Normalized returns o with the zero values replaced by the defaults of info, or an error that names what info can't do.
+func (o Options) Normalized(info Info) (Options, error) {
+	if o.Wait == "" {
+		o.Wait = info.Waits[0]
+	}
+	if !info.Offers(o.Wait) {
+		return o, fmt.Errorf("%s: no wait strategy %q, only %v", info.Name, o.Wait, info.Waits)
+	}
+	if o.Pattern == "" {
+		o.Pattern = RequestReply
+	}
+	if o.MaxMessage == 0 {
+		o.MaxMessage = DefaultMaxMessage
+	}
+	if o.MaxMessage < 0 || o.MaxMessage > info.MaxMessage {
+		return o, fmt.Errorf("%s: messages of %d B: %w, at most %d B", info.Name, o.MaxMessage, ErrTooLarge, info.MaxMessage)
+	}
+	if o.Depth <= 0 {
+		o.Depth = 1
+	}
+	return o, nil
+}
+
+// Offers tells whether the transport has the wait strategy w.
+func (i Info) Offers(w Wait) bool {
+	for _, x := range i.Waits {
+		if x == w {
+			return true
+		}
+	}
+	return false
+}
