@@ -1,0 +1,89 @@
+package results
+
+// The verdicts. They are drawn after the run, over all cells; package stability holds the rules.
+const (
+	Stable         = "stable"
+	Recovered      = "recovered"
+	Oversubscribed = "oversubscribed"
+	Unstable       = "unstable"
+	// Failed and Skipped are outcomes of samples too.
+	Imported = "imported"
+)
+
+// Publishable tells whether rankings, comparisons and floors may use rows of this verdict.
+func Publishable(verdict string) bool {
+	return verdict == Stable || verdict == Recovered || verdict == Oversubscribed
+}
+
+// Row is a cell, its verdict and its aggregated figures: one line of the CSV, in the order of the fields. Units are in
+// the column names: us is 10⁻⁶ s, MB is 10⁶ bytes, pct is per cent of one CPU. An empty field was not measured.
+type Row struct {
+	Cell        string `csv:"cell"` // key
+	Scenario    string `csv:"scenario"`
+	Transport   string `csv:"transport"`
+	Client      string `csv:"client"`
+	Server      string `csv:"server"`
+	Payload     Num    `csv:"payload_bytes"` // without the 32-byte envelope
+	Loop        string `csv:"loop"`
+	TargetRPS   string `csv:"target_rps"` // "max" or an integer
+	Wait        string `csv:"wait"`
+	Mode        string `csv:"mode"`
+	Depth       string `csv:"depth"` // effective
+	Subscribers string `csv:"subscribers"`
+	Scope       string `csv:"scope"`
+	Options     string `csv:"options"` // name=value of what the adapter chose, joined by ";"
+
+	Throughput   Num `csv:"throughput"` // operations per second: median of the valid samples
+	ThroughputLo Num `csv:"throughput_lo"`
+	ThroughputHi Num `csv:"throughput_hi"`
+	MessagesPerS Num `csv:"messages_per_s"`
+	MBPerS       Num `csv:"mb_per_s"`
+
+	Latency  string `csv:"latency"` // kind of the columns that follow
+	MinUs    Num    `csv:"min_us"`
+	MeanUs   Num    `csv:"mean_us"`
+	P50Us    Num    `csv:"p50_us"`
+	P50Lo    Num    `csv:"p50_lo"`
+	P50Hi    Num    `csv:"p50_hi"`
+	P90Us    Num    `csv:"p90_us"`
+	P95Us    Num    `csv:"p95_us"`
+	P99Us    Num    `csv:"p99_us"`
+	P99Lo    Num    `csv:"p99_lo"`
+	P99Hi    Num    `csv:"p99_hi"`
+	P999Us   Num    `csv:"p999_us"`
+	MaxUs    Num    `csv:"max_us"`
+	SvcP50Us Num    `csv:"svc_p50_us"`
+	SvcP95Us Num    `csv:"svc_p95_us"`
+	SvcP99Us Num    `csv:"svc_p99_us"`
+	LateP99  Num    `csv:"late_p99_us"`
+
+	ClientCPU Num `csv:"client_cpu_pct"` // client or publisher, without what the pacer spun
+	ServerCPU Num `csv:"server_cpu_pct"` // server, or all subscribers
+	BrokerCPU Num `csv:"broker_cpu_pct"`
+	PacerCPU  Num `csv:"pacer_cpu_pct"`
+	TotalCPU  Num `csv:"total_cpu_pct"` // client + server + broker, exactly
+	CPUNsOp   Num `csv:"cpu_ns_per_op"` // of the total
+
+	Sent       Num `csv:"sent"`
+	Received   Num `csv:"received"`
+	Lost       Num `csv:"lost"`
+	Duplicated Num `csv:"duplicated"`
+	Reordered  Num `csv:"reordered"`
+
+	Samples     Num `csv:"samples"`
+	CoreSamples Num `csv:"core_samples"`
+	CoreRatio   Num `csv:"core_ratio"`
+	RawRatio    Num `csv:"raw_ratio"`
+	DriftPct    Num `csv:"drift_pct"`
+
+	Hops          Num    `csv:"hops"`
+	RequestBytes  Num    `csv:"request_bytes"`
+	ResponseBytes Num    `csv:"response_bytes"`
+	RSSBytes      Num    `csv:"rss_bytes"` // of the receiving role
+	Pin           string `csv:"pin"`
+	CPURelation   string `csv:"cpu_relation"`
+	Machine       string `csv:"machine"`
+	Source        string `csv:"source"`
+	Verdict       string `csv:"verdict"`
+	Reason        string `csv:"reason"`
+}

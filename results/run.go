@@ -1,0 +1,112 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The files of a run directory.
+const (
+	RunFile     = "run.json"
+	JournalFile = "samples.jsonl"
+	CSVFile     = "results.csv"
+	ReportFile  = "report.md"
+)
+
+// FormatVersion is the version of run.json, of the journal and of the CSV.
+const FormatVersion = 1
+
+// Policy is how many samples a cell gets and when its row is publishable. DefaultPolicy gives the defaults.
+type Policy struct {
+	Samples      int      `json:"samples" yaml:"samples"`             // a cell and attempt
+	Duration     Duration `json:"duration" yaml:"duration"`           // window at a fixed rate
+	MaxDuration  Duration `json:"max_duration" yaml:"max-duration"`   // window at max
+	Warmup       Duration `json:"warmup" yaml:"warmup"`               // at least; and at least 1,000 operations, at most 1 s
+	Trim         float64  `json:"trim" yaml:"trim"`                   // share dropped at each end for the core, rounded down
+	MinCore      int      `json:"min_core" yaml:"min-core"`           // samples that must be left
+	CoreRatio    float64  `json:"core_ratio" yaml:"core-ratio"`       // largest max/min in the core, and in raw samples without a note
+	MinDelivered float64  `json:"min_delivered" yaml:"min-delivered"` // share of the target rate
+	Reruns       int      `json:"reruns" yaml:"reruns"`               // whole reruns of a cell that falls short: 0 or 1
+}
+
+// DefaultPolicy is the policy where neither flag nor suite says otherwise.
+func DefaultPolicy() Policy {
+	return Policy{
+		Samples: 5, Duration: Duration(5 * time.Second), MaxDuration: Duration(20 * time.Second),
+		Warmup: Duration(200 * time.Millisecond),
+		Trim:   0.2, MinCore: 3, CoreRatio: 1.35, MinDelivered: 0.99, Reruns: 1,
+	}
+}
+
+// Duration is a time.Duration that reads and writes "600ms" in JSON and YAML.
+type Duration time.Duration
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes the form of time.Duration.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads the form of time.ParseDuration.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a duration like 500ms or 5s", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// Fact is one line of what is known of a run, as in the head of the CSV.
+type Fact struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Run is run.json: what was asked for, and where.
+type Run struct {
+	Version     int             `json:"msgbench_run"`
+	Created     time.Time       `json:"created"`
+	Msgbench    string          `json:"msgbench"` // version
+	CommandLine []string        `json:"command_line"`
+	Suite       string          `json:"suite"`
+	Seed        uint64          `json:"seed"`
+	Pin         string          `json:"pin"` // plan
+	Policy      Policy          `json:"policy"`
+	Cells       []Cell          `json:"cells"`
+	Machine     string          `json:"machine"` // one word or line that names it
+	Facts       []Fact          `json:"facts"`   // for people, in the order of the CSV's head
+	Environment json.RawMessage `json:"environment,omitempty"`
+}
+
+// WriteRun writes run.json into dir.
+func WriteRun(dir string, r Run) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(dir, RunFile), append(data, '\n'))
+}
+
+// ReadRun reads run.json of dir.
+func ReadRun(dir string) (Run, error) {
+	path := filepath.Join(dir, RunFile)
+	var r Run
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return r, fmt.Errorf("%s: no %s there: not a run directory", dir, RunFile)
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Version != FormatVersion {
+		return r, fmt.Errorf("%s: msgbench_run is %d, this msgbench reads %d", path, r.Version, FormatVersion)
+	}
+	return r, nil
+}
