@@ -1,0 +1,53 @@
+package measure
+
+import "time"
+
+// Lead is how long before a deadline, in ns, the pacer stops sleeping and begins to spin. A thread with a timer slack of
+// 1 ns wakes within it nearly always, and so does one with the usual slack of 50 µs.
+const Lead = int64(60 * time.Microsecond)
+
+// maxStep is the longest time between two readings of the clock, in ns, that still counts as spinning. A longer one means
+// that the thread did not run: it was preempted, and what ran then is not the pacer's.
+const maxStep = int64(5 * time.Microsecond)
+
+// Schedule is the intended times of operations at a constant rate. It does not drift: operation i is due i/rate seconds
+// after the start, whatever the rate is.
+type Schedule struct {
+	Start int64 // when operation 0 is due, in ns of Now
+	Rate  int64 // operations per second, at least 1
+}
+
+// At is when operation i (from 0) is due, in ns of Now, rounded down.
+func (s Schedule) At(i int64) int64 {
+	// Whole seconds and the rest apart: i × 10⁹ would overflow after 9.2 × 10⁹ operations.
+	return s.Start + i/s.Rate*int64(time.Second) + i%s.Rate*int64(time.Second)/s.Rate
+}
+
+// Interval is the time between two operations in ns, rounded down.
+func (s Schedule) Interval() int64 { return int64(time.Second) / s.Rate }
+
+// Pacer waits for points in time more exactly than a sleep does: it sleeps until shortly before, then spins. The zero
+// value is ready. It is for one goroutine; lock that to its thread and call PreciseTimers for the least lateness.
+type Pacer struct {
+	// SpunNs is how long the pacer has spun, in ns. It is part of the CPU time of this process, and not the transport's.
+	// Time in which the thread was preempted is left out; what the sleeps themselves cost (1 to 3 µs each) is not in it.
+	SpunNs int64
+}
+
+// Wait returns when Now has reached the deadline (ns of Now), at once if it has passed, and tells the time then. It does not
+// allocate.
+func (p *Pacer) Wait(deadline int64) (now int64) {
+	now = Now()
+	for deadline-now > Lead {
+		sleepUntil(deadline - Lead)
+		now = Now()
+	}
+	for now < deadline {
+		t := Now()
+		if d := t - now; d <= maxStep {
+			p.SpunNs += d
+		}
+		now = t
+	}
+	return now
+}

@@ -1,0 +1,4 @@
+package measure
+
+// maxrssUnit is the unit of ru_maxrss in bytes.
+const maxrssUnit = 1

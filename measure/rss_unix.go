@@ -1,0 +1,6 @@
+//go:build unix && !linux && !darwin
+
+package measure
+
+// maxrssUnit is the unit of ru_maxrss in bytes.
+const maxrssUnit = 1024
