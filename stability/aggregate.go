@@ -1,0 +1,208 @@
+package stability
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"msgbench/results"
+	"msgbench/results/hist"
+)
+
+// aggregator makes rows. It keeps one histogram to merge into, since each takes 220 KB.
+type aggregator struct {
+	run    results.Run
+	merged *hist.Hist
+}
+
+func newAggregator(run results.Run) *aggregator { return &aggregator{run: run, merged: hist.New()} }
+
+// row is the row of one cell.
+func (a *aggregator) row(j judged) results.Row {
+	c := j.cell
+	row := results.Row{
+		Cell: j.key, Scenario: c.Scenario, Transport: c.Transport, Client: c.Client, Server: c.Server,
+		Loop: results.Closed, TargetRPS: results.RateString(c.Rate),
+		Wait: c.Dim("wait"), Mode: c.Dim("mode"), Depth: c.Dim("depth"), Subscribers: c.Dim("subscribers"), Scope: c.Dim("scope"),
+		Pin: c.Dim("pin"), Machine: a.run.Machine, Source: "measured", Verdict: j.verdict, Reason: j.reason,
+	}
+	if c.Payload != results.NoPayload {
+		row.Payload = results.N(float64(c.Payload))
+	}
+	if c.Rate != 0 {
+		row.Loop = results.Paced
+	}
+	if row.Pin == "" {
+		row.Pin = a.run.Pin
+	}
+	row.Samples = results.N(float64(len(j.valid)))
+	if len(j.valid) == 0 || j.verdict == results.Failed || j.verdict == results.Skipped {
+		return row
+	}
+	words(&row, j.valid)
+	rates(&row, j.valid)
+	a.latencies(&row, j.valid)
+	cpu(&row, c, j.valid)
+	counters(&row, j.valid)
+	sizes(&row, j.valid)
+
+	row.CoreSamples = results.N(float64(j.core.n))
+	row.CoreRatio, row.RawRatio = results.N(j.core.ratio), results.N(j.core.rawRatio)
+	rounds := make([]int, len(j.valid))
+	for i, s := range j.valid {
+		rounds[i] = s.Round
+	}
+	row.DriftPct = results.N(drift(rounds, j.metric))
+	return row
+}
+
+// words fills the columns that samples tell in words.
+func words(row *results.Row, valid []placed) {
+	text := func(f func(placed) string) string {
+		v := make([]string, len(valid))
+		for i, s := range valid {
+			v[i] = f(s)
+		}
+		return joined(v)
+	}
+	set := func(field *string, v string) {
+		if v != "" {
+			*field = v
+		}
+	}
+	set(&row.Loop, text(func(s placed) string { return s.Measurement.Loop }))
+	row.Latency = text(func(s placed) string { return s.Measurement.LatencyKind })
+	row.CPURelation = text(func(s placed) string { return s.Relation })
+	set(&row.Wait, text(func(s placed) string { return s.Measurement.Facts["wait"] }))
+	set(&row.Depth, text(func(s placed) string { return s.Measurement.Facts["depth"] }))
+
+	names := map[string]bool{}
+	for _, s := range valid {
+		for n := range s.Measurement.Facts {
+			names[n] = n != "wait" && n != "depth"
+		}
+	}
+	var options []string
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		if v := text(func(s placed) string { return s.Measurement.Facts[n] }); names[n] && v != "" {
+			options = append(options, option(n)+"="+option(v))
+		}
+	}
+	row.Options = strings.Join(options, ";")
+}
+
+// option keeps a name or value of the options column from ending it.
+func option(s string) string { return strings.ReplaceAll(oneLine(s), ";", ",") }
+
+// rates fills the columns per second: medians over the samples, and the interval of the throughput.
+func rates(row *results.Row, valid []placed) {
+	t := throughputs(valid)
+	row.Throughput = results.N(median(t))
+	row.ThroughputLo, row.ThroughputHi = interval(t, 1)
+	row.MessagesPerS = results.N(median(each(valid, (*results.Measurement).MessagesPerSecond)))
+	row.MBPerS = results.N(median(each(valid, (*results.Measurement).MBPerSecond)))
+}
+
+// interval is Interval for two columns, values divided by unit.
+func interval(values []float64, unit float64) (lo, hi results.Num) {
+	l, h, _, ok := Interval(values)
+	if !ok {
+		return results.Num{}, results.Num{}
+	}
+	return results.N(l / unit), results.N(h / unit)
+}
+
+// latencies fills the latency columns: percentiles of the merged histograms, never means of percentiles; the intervals are
+// those over the samples' own percentiles.
+func (a *aggregator) latencies(row *results.Row, valid []placed) {
+	latency := func(m *results.Measurement) *hist.Hist { return m.Latency }
+	if h := a.merge(valid, latency); h != nil {
+		lo, ok := h.Min()
+		row.MinUs = results.Us(lo, ok)
+		hi, ok := h.Max()
+		row.MaxUs = results.Us(hi, ok)
+		if mean, ok := h.Mean(); ok {
+			row.MeanUs = results.N(mean / 1e3)
+		}
+		row.P50Us, row.P90Us, row.P95Us = us(h, 0.5), us(h, 0.9), us(h, 0.95)
+		row.P99Us, row.P999Us = us(h, 0.99), us(h, 0.999)
+		row.P50Lo, row.P50Hi = interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.5) }), 1e3)
+		row.P99Lo, row.P99Hi = interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.99) }), 1e3)
+	}
+	if h := a.merge(valid, func(m *results.Measurement) *hist.Hist { return m.Service }); h != nil {
+		row.SvcP50Us, row.SvcP95Us, row.SvcP99Us = us(h, 0.5), us(h, 0.95), us(h, 0.99)
+	}
+	if h := a.merge(valid, func(m *results.Measurement) *hist.Hist { return m.Lateness }); h != nil {
+		row.LateP99 = us(h, 0.99)
+	}
+}
+
+// merge adds up one histogram of every sample. It is nil where a sample lacks it: part of the samples would pass for all.
+// The result is good until the next call.
+func (a *aggregator) merge(valid []placed, of func(*results.Measurement) *hist.Hist) *hist.Hist {
+	a.merged.Reset()
+	for _, s := range valid {
+		h := of(s.Measurement)
+		if h == nil || h.Count() == 0 {
+			return nil
+		}
+		a.merged.Merge(h)
+	}
+	return a.merged
+}
+
+func us(h *hist.Hist, q float64) results.Num {
+	ns, ok := h.Quantile(q)
+	return results.Us(ns, ok)
+}
+
+// counters fills the message counters: sums over the samples.
+func counters(row *results.Row, valid []placed) {
+	for _, c := range []struct {
+		field *results.Num
+		of    func(*results.Measurement) int64
+	}{
+		{&row.Sent, func(m *results.Measurement) int64 { return m.Sent }},
+		{&row.Received, func(m *results.Measurement) int64 { return m.Received }},
+		{&row.Lost, func(m *results.Measurement) int64 { return m.Lost }},
+		{&row.Duplicated, func(m *results.Measurement) int64 { return m.Duplicated }},
+		{&row.Reordered, func(m *results.Measurement) int64 { return m.Reordered }},
+	} {
+		var sum int64
+		for _, s := range valid {
+			sum += c.of(s.Measurement)
+		}
+		*c.field = results.N(float64(sum))
+	}
+}
+
+// sizes fills hops, bytes on the wire and memory: medians over the samples that tell them (0 is "not told").
+func sizes(row *results.Row, valid []placed) {
+	told := func(f func(*results.Measurement) int64) results.Num {
+		v := slices.DeleteFunc(each(valid, func(m *results.Measurement) float64 { return float64(f(m)) }),
+			func(v float64) bool { return v <= 0 })
+		return results.N(math.Round(median(v)))
+	}
+	row.Hops = told(func(m *results.Measurement) int64 { return int64(m.Hops) })
+	row.RequestBytes = told(func(m *results.Measurement) int64 { return m.RequestBytes })
+	row.ResponseBytes = told(func(m *results.Measurement) int64 { return m.ResponseBytes })
+	row.RSSBytes = told(receiverRSS)
+}
+
+// receiverRSS is the memory of the process that receives: the largest subscriber, else the server, else the only one.
+func receiverRSS(m *results.Measurement) int64 {
+	var server, client int64
+	for role, v := range m.RSS {
+		switch cpuColumn(role) {
+		case 0:
+			client = max(client, v)
+		case 1:
+			server = max(server, v)
+		}
+	}
+	if server > 0 {
+		return server
+	}
+	return client
+}

@@ -1,0 +1,170 @@
+package stability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"msgbench/results"
+)
+
+// The kinds of notes, in the order in which a cell's notes stand.
+const (
+	NoteRerun      = "rerun"       // measured again as a whole: the figures of each attempt
+	NoteFailed     = "failed"      // samples that failed, also those of an attempt that a retry replaced
+	NoteIncomplete = "incomplete"  // decided on fewer samples than asked for
+	NoteOutlier    = "raw outlier" // the core holds, all samples together would not
+	NoteRamp       = "ramp"        // throughput rose or fell within the window
+	NoteRejected   = "rejected"    // measured, but not what was asked for, and measured again
+)
+
+// Note is something that a reader of a row must know.
+type Note struct {
+	Kind string
+	Cell string // key
+	Text string // one line, with the figures
+	At   []Place
+}
+
+// Place says where a sample stands in the journal.
+type Place struct {
+	Line    int // from 1, as given to Notes
+	Round   int // from 0
+	Attempt int // from 0
+}
+
+// Where is "samples.jsonl lines 3, 9 (rounds 0, 2)".
+func (n Note) Where() string {
+	lines, rounds := make([]string, len(n.At)), make([]string, len(n.At))
+	for i, p := range n.At {
+		lines[i], rounds[i] = fmt.Sprint(p.Line), fmt.Sprint(p.Round)
+	}
+	s := ""
+	if len(n.At) != 1 {
+		s = "s"
+	}
+	return fmt.Sprintf("%s line%s %s (round%s %s)", results.JournalFile, s, strings.Join(lines, ", "), s, strings.Join(rounds, ", "))
+}
+
+// Notes gives the notes of all cells, in the order of run.Cells. Errors are those of Rows.
+func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
+	g, err := group(run, samples)
+	if err != nil {
+		return nil, err
+	}
+	list := judgeAll(run.Policy, g)
+	var notes []Note
+	for _, j := range list {
+		for _, n := range slices.Concat(
+			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), outlierNote(run.Policy, j),
+			rampNote(run.Policy, j), rejectedNotes(j),
+		) {
+			n.Cell = j.key
+			notes = append(notes, n)
+		}
+	}
+	return notes, nil
+}
+
+func places(samples []placed) []Place {
+	v := make([]Place, len(samples))
+	for i, s := range samples {
+		v[i] = Place{s.line, s.Round, s.Attempt}
+	}
+	return v
+}
+
+// rerunNote tells the figures of every attempt.
+func rerunNote(p results.Policy, j judged) []Note {
+	if len(j.attempts) < 2 {
+		return nil
+	}
+	n := Note{Kind: NoteRerun}
+	parts := make([]string, len(j.attempts))
+	for i, a := range j.attempts {
+		n.At = append(n.At, places(a.samples)...)
+		f := find(p, j.cell, a, j.known)
+		parts[i] = fmt.Sprintf("attempt %d %s", a.number, f.summary())
+		if len(f.valid) > 0 {
+			parts[i] += fmt.Sprintf(" (%s/s, core %s, %d samples)", rateText(median(throughputs(f.valid))), ratioText(f.core.ratio), len(f.valid))
+		}
+	}
+	n.Text = fmt.Sprintf("%s; attempt %d decides: %s", strings.Join(parts, "; "), j.attempt.number, j.verdict)
+	return []Note{n}
+}
+
+// failedNotes has a note for each reason.
+func failedNotes(j judged) []Note { return byReason(j, results.Failed, NoteFailed) }
+
+func rejectedNotes(j judged) []Note { return byReason(j, results.Rejected, NoteRejected) }
+
+func byReason(j judged, outcome, kind string) []Note {
+	var notes []Note
+	for _, a := range j.attempts {
+		for _, s := range a.of(outcome) {
+			text := oneLine(s.Reason)
+			i := slices.IndexFunc(notes, func(n Note) bool { return n.Text == text })
+			if i < 0 {
+				i = len(notes)
+				notes = append(notes, Note{Kind: kind, Text: text})
+			}
+			notes[i].At = append(notes[i].At, places([]placed{s})...)
+		}
+	}
+	return notes
+}
+
+// incompleteNote tells that a row rests on fewer samples than the policy asks for.
+func incompleteNote(p results.Policy, j judged) []Note {
+	if j.verdict == results.Failed || j.verdict == results.Skipped || len(j.valid) >= p.Samples {
+		return nil
+	}
+	return []Note{{Kind: NoteIncomplete, Text: fmt.Sprintf("%d of %d samples", len(j.valid), p.Samples), At: places(j.valid)}}
+}
+
+// outlierNote is rule 4.
+func outlierNote(p results.Policy, j judged) []Note {
+	if !j.core.holds || !results.Publishable(j.verdict) || within(j.core.rawRatio, p.CoreRatio) {
+		return nil
+	}
+	return []Note{{
+		Kind: NoteOutlier,
+		Text: fmt.Sprintf("raw max/min of %s %s, core %s: %s", j.name, above(j.core.rawRatio, p.CoreRatio), ratioText(j.core.ratio), j.figures()),
+		At:   places(j.valid),
+	}}
+}
+
+// figures are the values of the metric, in the order of the rounds.
+func (f finding) figures() string {
+	v := make([]string, len(f.metric))
+	for i, x := range f.metric {
+		if f.name == "p50" {
+			v[i] = short(x/1e3) + " µs"
+		} else {
+			v[i] = rateText(x) + "/s"
+		}
+	}
+	return strings.Join(v, ", ")
+}
+
+// rampNote tells of windows whose last third was faster or slower than their first.
+func rampNote(p results.Policy, j judged) []Note {
+	var ramps []placed
+	var text []string
+	for _, s := range j.valid {
+		t := s.Measurement.Thirds
+		if len(t) != 3 || t[0] == t[2] {
+			continue
+		}
+		ratio := spread([]float64{float64(min(t[0], t[2])), float64(max(t[0], t[2]))})
+		if within(ratio, p.CoreRatio) {
+			continue
+		}
+		ramps = append(ramps, s)
+		text = append(text, fmt.Sprintf("%.2f", float64(t[2])/float64(max(t[0], 1))))
+	}
+	if len(ramps) == 0 {
+		return nil
+	}
+	return []Note{{Kind: NoteRamp, Text: "last third of the window over its first: " + strings.Join(text, ", "), At: places(ramps)}}
+}

@@ -1,0 +1,189 @@
+package stability
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"msgbench/results"
+)
+
+// judged is a cell with its verdict.
+type judged struct {
+	cellSamples
+	verdict string
+	reason  string
+	attempt attempt // that decided; zero for a cell without samples
+	known   capacity
+	finding
+}
+
+// finding is what one attempt of a cell shows.
+type finding struct {
+	verdict string // without regard to other attempts
+	reason  string
+	short   bool // fell short in a way that a rerun may cure (rule 5)
+	valid   []placed
+	metric  []float64 // of the valid samples
+	name    string    // of the metric
+	core    core
+}
+
+// capacity is what is known of the max row of a fixed-rate cell.
+type capacity struct {
+	rate   float64 // in the unit of the target rate; 0: not known
+	reason string  // why it is not known
+}
+
+// judgeAll draws the verdicts, those at max first: the others need their capacity.
+func judgeAll(p results.Policy, groups []cellSamples) []judged {
+	list := make([]judged, len(groups))
+	atMax := make(map[string]*judged)
+	for i, g := range groups {
+		if g.cell.Rate == 0 {
+			list[i] = judge(p, g, capacity{})
+			atMax[g.key] = &list[i]
+		}
+	}
+	for i, g := range groups {
+		if g.cell.Rate != 0 {
+			list[i] = judge(p, g, capacityOf(g.cell, atMax))
+		}
+	}
+	return list
+}
+
+// capacityOf finds the max row of the same cell. Only a publishable one tells a capacity.
+func capacityOf(c results.Cell, atMax map[string]*judged) capacity {
+	c.Rate = 0
+	m := atMax[c.Key()]
+	switch {
+	case m == nil:
+		return capacity{reason: "max not in the run"}
+	case !results.Publishable(m.verdict):
+		return capacity{reason: "max " + m.verdict}
+	}
+	return capacity{rate: median(each(m.valid, func(s *results.Measurement) float64 { return delivered(c, s) }))}
+}
+
+// judge draws the verdict of one cell from the attempt that decides (rules 5, 7 and 8).
+func judge(p results.Policy, g cellSamples, known capacity) judged {
+	j := judged{cellSamples: g, known: known}
+	if len(g.attempts) == 0 {
+		j.verdict, j.reason = results.Skipped, "not measured: the run was interrupted"
+		return j
+	}
+	i := g.deciding(p.Samples)
+	j.attempt = g.attempts[i]
+	j.finding = find(p, g.cell, j.attempt, known)
+	j.verdict, j.reason = j.finding.verdict, j.finding.reason
+	if i > 0 {
+		first := find(p, g.cell, g.attempts[0], known)
+		switch j.verdict {
+		case results.Stable:
+			j.verdict, j.reason = results.Recovered, "rerun; first attempt: "+first.summary()
+		case results.Unstable:
+			j.reason += "; first attempt: " + first.summary()
+		}
+	}
+	if last := g.attempts[len(g.attempts)-1]; i < len(g.attempts)-1 {
+		j.reason = strings.TrimPrefix(fmt.Sprintf("%s; rerun interrupted after %d of %d samples", j.reason, last.rounds(), p.Samples), "; ")
+	}
+	return j
+}
+
+// find looks at one attempt alone: rules 2, 3, 6 and 7 in the precedence of rule 8.
+func find(p results.Policy, c results.Cell, a attempt, known capacity) finding {
+	f := finding{valid: a.of(results.OK)}
+	f.metric, f.name = metric(c, f.valid)
+	f.core = coreOf(f.metric, p)
+	if s := a.of(results.Failed); len(s) > 0 {
+		return f.is(results.Failed, reasonOf(s, len(a.samples)))
+	}
+	if s := a.of(results.Skipped); len(s) > 0 {
+		return f.is(results.Skipped, oneLine(s[0].Reason))
+	}
+	if f.core.n < max(p.MinCore, 1) {
+		return f.is(results.Unstable, tooFew(p, f, a.of(results.Rejected)))
+	}
+	if c.Rate != 0 {
+		got := median(each(f.valid, func(m *results.Measurement) float64 { return delivered(c, m) }))
+		if got < p.MinDelivered*float64(c.Rate)*(1-slack) {
+			return f.missed(p, c, got, known)
+		}
+	}
+	if f.core.holds {
+		return f.is(results.Stable, "")
+	}
+	f.short = true
+	return f.is(results.Unstable, f.loose(p))
+}
+
+// missed is a fixed rate that was not delivered (rule 6).
+func (f finding) missed(p results.Policy, c results.Cell, got float64, known capacity) finding {
+	text := fmt.Sprintf("delivered %s of %s/s", rateText(got), rateText(float64(c.Rate)))
+	switch {
+	case known.rate == 0:
+		text += ", " + known.reason
+	default:
+		text += fmt.Sprintf(", capacity %s/s", rateText(known.rate))
+	}
+	if known.rate == 0 || known.rate >= float64(c.Rate) {
+		f.short = true
+		return f.is(results.Unstable, "target missed: "+text)
+	}
+	// The sender is never idle now, so throughput says again how steady the cell is.
+	f.metric, f.name = throughputs(f.valid), "throughput"
+	f.core = coreOf(f.metric, p)
+	if f.core.holds {
+		return f.is(results.Oversubscribed, text)
+	}
+	f.short = true
+	return f.is(results.Unstable, f.loose(p)+"; "+text)
+}
+
+func (f finding) is(verdict, reason string) finding {
+	f.verdict, f.reason = verdict, reason
+	return f
+}
+
+// summary is the reason, or the verdict of a finding that needs none.
+func (f finding) summary() string {
+	if f.reason == "" {
+		return f.verdict
+	}
+	return f.reason
+}
+
+// loose says why the core does not hold.
+func (f finding) loose(p results.Policy) string {
+	switch {
+	case slices.ContainsFunc(f.metric, math.IsNaN):
+		return "a sample has too few operations for a p50"
+	case math.IsInf(f.core.ratio, 1):
+		return "a zero in the core of " + f.name
+	}
+	return fmt.Sprintf("core %s", above(f.core.ratio, p.CoreRatio))
+}
+
+func tooFew(p results.Policy, f finding, rejected []placed) string {
+	text := fmt.Sprintf("too few samples: %d", len(f.valid))
+	if f.core.n != len(f.valid) {
+		text += fmt.Sprintf(", core %d", f.core.n)
+	}
+	text += fmt.Sprintf(", want %d", p.MinCore)
+	if len(rejected) > 0 {
+		text += fmt.Sprintf("; %d rejected: %s", len(rejected), oneLine(rejected[len(rejected)-1].Reason))
+	}
+	return text
+}
+
+// reasonOf is the reason of the first of the failed samples, and how many more there are.
+func reasonOf(failed []placed, of int) string {
+	text := oneLine(failed[0].Reason)
+	if len(failed) > 1 {
+		text += fmt.Sprintf(" (%d of %d samples failed)", len(failed), of)
+	}
+	return text
+}
