@@ -1,0 +1,5 @@
+//go:build !linux
+
+package pinning
+
+func ownSlack() string { return "unknown" }
