@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"msgbench/results"
+)
+
+// join adds to the client's measurement what the server knows of the same window.
+func join(m, server *results.Measurement) error {
+	if server.Received != m.Sent {
+		return fmt.Errorf("the client sent %d messages in the window, the server received %d", m.Sent, server.Received)
+	}
+	for _, f := range []struct{ into, from *map[string]int64 }{
+		{&m.GC, &server.GC}, {&m.Mallocs, &server.Mallocs}, {&m.RSS, &server.RSS},
+	} {
+		if *f.into == nil {
+			*f.into = map[string]int64{}
+		}
+		for role, v := range *f.from {
+			(*f.into)[role] = v
+		}
+	}
+	if m.Facts == nil {
+		m.Facts = map[string]string{}
+	}
+	for k, v := range server.Facts {
+		if own, ok := m.Facts[k]; !ok || own != v {
+			m.Facts["server."+k] = v
+		}
+	}
+	return m.Check()
+}
+
+// The limits beyond which a sample is not one of what was asked for. They look at the loop's own timing and at the shape
+// of the window, never at how good the result is.
+const (
+	maxRamp       = 1.35
+	lateFloor     = 100 * time.Microsecond
+	latePart      = 10   // of the interval: a tenth
+	lateQuantile  = 0.99
+	maxRejections = 2    // times a sample is measured again in its round
+)
+
+// judge sets the outcome of a sample that ran to its end.
+func judge(s *results.Sample, cell results.Cell) {
+	s.Outcome = results.OK
+	if reason := late(s.Measurement, cell.Rate); reason != "" {
+		s.Outcome, s.Reason = results.Rejected, reason
+		return
+	}
+	if reason := ramp(s.Measurement, cell.Rate); reason != "" {
+		s.Outcome, s.Reason = results.Rejected, reason
+	}
+}
+
+// late says whether our own pacing was too late to call this the rate that was asked for.
+func late(m *results.Measurement, rate int) string {
+	if rate == 0 || m.Lateness == nil || m.Lateness.Count() == 0 {
+		return ""
+	}
+	limit := max(lateFloor, time.Second/time.Duration(rate)/latePart)
+	v, ok := m.Lateness.Quantile(lateQuantile)
+	if !ok { // too few operations for this percentile: the latest one stands for it
+		v, _ = m.Lateness.Max()
+	}
+	if time.Duration(v) > limit {
+		return fmt.Sprintf("schedule not kept: own lateness p99 %s > %s", time.Duration(v), limit)
+	}
+	return ""
+}
+
+// ramp says whether the window's last third differs from its first too much to call it steady.
+func ramp(m *results.Measurement, rate int) string {
+	if len(m.Thirds) != 3 {
+		return ""
+	}
+	first, last := float64(m.Thirds[0]), float64(m.Thirds[2])
+	if rate > 0 && math.Abs(first-last) <= 2 {
+		return "" // at a low rate a third holds few operations, give or take one at each end
+	}
+	if first > 0 && last > 0 && last/first <= maxRamp && first/last <= maxRamp {
+		return ""
+	}
+	if first == 0 {
+		return fmt.Sprintf("ramp: no operation in the first third of the window, %g in the last", last)
+	}
+	return fmt.Sprintf("ramp: last third / first third of the window = %.2f", last/first)
+}

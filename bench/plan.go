@@ -1,0 +1,34 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"msgbench/results"
+)
+
+// overhead is about what a sample costs outside warm-up and window: starting and ending processes.
+const overhead = 80 * time.Millisecond
+
+// Round is the order in which the cells of one round are measured: random, but the same for the same seed and round.
+func Round(seed uint64, round, cells int) []int {
+	return rand.New(rand.NewPCG(seed, uint64(round))).Perm(cells)
+}
+
+// SampleTime is about how long one sample of a cell takes.
+func SampleTime(p results.Policy, c results.Cell) time.Duration {
+	warmup := time.Duration(p.Warmup)
+	if c.Rate > 0 {
+		warmup = max(warmup, WarmupOps*time.Second/time.Duration(c.Rate))
+	}
+	return overhead + min(warmup, MaxWarmup) + Window(p, c)
+}
+
+// RunTime is about how long all samples of the cells take, without reruns.
+func RunTime(p results.Policy, cells []results.Cell) time.Duration {
+	var d time.Duration
+	for _, c := range cells {
+		d += SampleTime(p, c)
+	}
+	return d * time.Duration(p.Samples)
+}

@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"msgbench/results"
+)
+
+// Setting is one part of the stability policy: a key of a suite file and a flag of `run` by the same name.
+type Setting struct {
+	Name  string
+	Usage string
+	Set   func(*results.Policy, string) error
+}
+
+// Settings are all parts of the policy.
+var Settings = []Setting{
+	{"samples", "samples a cell gets (integer, 1 to 1000)",
+		setInt(1, 1000, func(p *results.Policy) *int { return &p.Samples })},
+	{"duration", "window of a sample at a fixed rate (like 5s, 10ms to 1h)",
+		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.Duration })},
+	{"max-duration", "window of a sample at max rate (like 20s, 10ms to 1h)",
+		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.MaxDuration })},
+	{"warmup", "warm-up before each window (like 200ms, 0s to 1s)",
+		setDuration(0, MaxWarmup, func(p *results.Policy) *results.Duration { return &p.Warmup })},
+	{"trim", "share of the samples dropped at each end to find the stable core (0 to 0.4)",
+		setFloat(0, 0.4, func(p *results.Policy) *float64 { return &p.Trim })},
+	{"min-core", "samples that the stable core needs (integer, 2 to 1000)",
+		setInt(2, 1000, func(p *results.Policy) *int { return &p.MinCore })},
+	{"core-ratio", "largest max/min within the stable core (1 to 100)",
+		setFloat(1, 100, func(p *results.Policy) *float64 { return &p.CoreRatio })},
+	{"min-delivered", "share of the target rate that must be delivered (0 to 1)",
+		setFloat(0, 1, func(p *results.Policy) *float64 { return &p.MinDelivered })},
+	{"reruns", "whole reruns of a cell that falls short (0 or 1)",
+		setInt(0, 1, func(p *results.Policy) *int { return &p.Reruns })},
+}
+
+// MaxWarmup is the longest warm-up, whatever it has not reached by then.
+const MaxWarmup = time.Second
+
+// WarmupOps is how many operations a warm-up has at least, if MaxWarmup allows.
+const WarmupOps = 1000
+
+func setInt(low, high int, field func(*results.Policy) *int) func(*results.Policy, string) error {
+	return func(p *results.Policy, s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("%q is not an integer from %d to %d", s, low, high)
+		}
+		*field(p) = n
+		return nil
+	}
+}
+
+func setFloat(low, high float64, field func(*results.Policy) *float64) func(*results.Policy, string) error {
+	return func(p *results.Policy, s string) error {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(v >= low && v <= high) {
+			return fmt.Errorf("%q is not a number from %g to %g", s, low, high)
+		}
+		*field(p) = v
+		return nil
+	}
+}
+
+func setDuration(low, high time.Duration, field func(*results.Policy) *results.Duration) func(*results.Policy, string) error {
+	return func(p *results.Policy, s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < low || d > high {
+			return fmt.Errorf("%q is not a duration from %s to %s, like 500ms", s, low, high)
+		}
+		*field(p) = results.Duration(d)
+		return nil
+	}
+}

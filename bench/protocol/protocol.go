@@ -1,0 +1,166 @@
+// Package protocol is what the runner and its workers say to each other: version 1 of the worker protocol, described for
+// implementers in docs/worker-protocol.md. It is lines of text only, the same for workers in any language.
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"msgbench/results"
+)
+
+// Version is the version of the protocol.
+const Version = 1
+
+// The words that begin a line. The runner says Start and Stop, a worker the others.
+const (
+	Hello     = "hello"     // hello 1 {Description}: the answer to --describe
+	Ready     = "ready"     // ready {ReadyInfo}: listening, or connected
+	Start     = "start"     // start {StartInfo}
+	Measuring = "measuring" // the window begins
+	Done      = "done"      // the window has ended
+	Result    = "result"    // result {results.Measurement}
+	Error     = "error"     // error {ErrorInfo}: the last line of a worker that failed
+	Stop      = "stop"
+)
+
+// MaxLine is the longest line in bytes that the runner reads from a worker.
+const MaxLine = 16 << 20
+
+// Description says what a worker can do.
+type Description struct {
+	Peer       string            `json:"peer"`
+	Transports []string          `json:"transports"`
+	Scenarios  []string          `json:"scenarios"`
+	Versions   map[string]string `json:"versions"`
+	Port0      bool              `json:"port0"` // can listen on a port that the system chooses
+}
+
+// ReadyInfo comes with Ready. A server names its endpoint, which is one word.
+type ReadyInfo struct {
+	Endpoint string `json:"endpoint,omitempty"`
+}
+
+// StartInfo comes with Start.
+type StartInfo struct {
+	PIDs map[string][]int `json:"pids"` // processes by role
+}
+
+// ErrorInfo comes with Error.
+type ErrorInfo struct {
+	Reason string `json:"reason"`
+}
+
+// Line is a word and, where one belongs to it, its JSON on one line.
+func Line(word string, v any) ([]byte, error) {
+	if v == nil {
+		return []byte(word + "\n"), nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", word, err)
+	}
+	return append([]byte(word+" "), append(data, '\n')...), nil
+}
+
+// Args are the settings of one worker: the key=value words of its command line.
+type Args struct {
+	Role      string
+	Scenario  string
+	Transport string
+	Payload   int // bytes, or results.NoPayload
+	Rate      int // 0: max
+	Warmup    time.Duration
+	WarmupOps int64
+	WarmupMax time.Duration
+	Duration  time.Duration
+	Dir       string            // for endpoints
+	Endpoint  string            // of the other side; empty for the side that listens
+	Dims      map[string]string // all that apply
+}
+
+// Words is the command line of a worker.
+func (a Args) Words() []string {
+	w := []string{
+		"role=" + a.Role, "scenario=" + a.Scenario, "transport=" + a.Transport,
+		"target_rps=" + results.RateString(a.Rate),
+		"warmup_ns=" + strconv.FormatInt(int64(a.Warmup), 10), "warmup_ops=" + strconv.FormatInt(a.WarmupOps, 10),
+		"warmup_max_ns=" + strconv.FormatInt(int64(a.WarmupMax), 10),
+		"duration_ns=" + strconv.FormatInt(int64(a.Duration), 10), "dir=" + a.Dir,
+	}
+	if a.Payload != results.NoPayload {
+		w = append(w, "payload_bytes="+strconv.Itoa(a.Payload))
+	}
+	if a.Endpoint != "" {
+		w = append(w, "endpoint="+a.Endpoint)
+	}
+	names := make([]string, 0, len(a.Dims))
+	for n := range a.Dims {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		w = append(w, n+"="+a.Dims[n])
+	}
+	return w
+}
+
+// ParseArgs reads the words of a command line. A key that is none of Args' own is a dimension.
+func ParseArgs(words []string) (Args, error) {
+	a := Args{Payload: results.NoPayload, Dims: map[string]string{}}
+	for _, w := range words {
+		key, value, ok := strings.Cut(w, "=")
+		if !ok || key == "" {
+			return Args{}, fmt.Errorf("%q: want key=value", w)
+		}
+		var err error
+		switch key {
+		case "role":
+			a.Role = value
+		case "scenario":
+			a.Scenario = value
+		case "transport":
+			a.Transport = value
+		case "payload_bytes":
+			a.Payload, err = strconv.Atoi(value)
+		case "target_rps":
+			if value != "max" {
+				a.Rate, err = strconv.Atoi(value)
+			}
+		case "warmup_ns":
+			err = parseNs(value, &a.Warmup)
+		case "warmup_ops":
+			a.WarmupOps, err = strconv.ParseInt(value, 10, 64)
+		case "warmup_max_ns":
+			err = parseNs(value, &a.WarmupMax)
+		case "duration_ns":
+			err = parseNs(value, &a.Duration)
+		case "dir":
+			a.Dir = value
+		case "endpoint":
+			a.Endpoint = value
+		default:
+			a.Dims[key] = value
+		}
+		if err != nil {
+			return Args{}, fmt.Errorf("%s: %q is not a number", key, value)
+		}
+	}
+	if a.Role == "" || a.Scenario == "" || a.Transport == "" {
+		return Args{}, fmt.Errorf("want role=, scenario= and transport=")
+	}
+	if a.Payload < results.NoPayload || a.Rate < 0 || a.Duration <= 0 {
+		return Args{}, fmt.Errorf("want payload_bytes and target_rps of 0 or more and duration_ns above 0")
+	}
+	return a, nil
+}
+
+func parseNs(s string, d *time.Duration) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	*d = time.Duration(n)
+	return err
+}

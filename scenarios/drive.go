@@ -1,0 +1,268 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"msgbench/measure"
+	"msgbench/results"
+	"msgbench/results/hist"
+)
+
+// operation is one client's unit of work.
+type operation interface {
+	// do performs one operation, whose first message is stamped with now, and returns how many it counts for.
+	do(now int64) (int64, error)
+}
+
+// controller tells the other side where the window begins and ends.
+type controller interface {
+	mark() error
+	finish() error
+}
+
+// drive warms up, runs op through one window in the loop that the rate asks for, and returns what it measured.
+func drive(s *Side, ctl controller, op operation) (*results.Measurement, error) {
+	l := &loop{op: op, latency: hist.New()}
+	if s.Params.Rate > 0 {
+		l.service, l.lateness = hist.New(), hist.New()
+		measure.PreciseTimers()
+	}
+	m := &results.Measurement{Loop: results.Closed, LatencyKind: results.RTT}
+	if err := l.warmUp(s.Params, m); err != nil {
+		return nil, fmt.Errorf("warm-up: %w", err)
+	}
+	// The collection belongs before the window, on both sides, and so does everything that the window's end needs.
+	cpu := newCPUWindow(s.Clocks)
+	counters := newCounters()
+	s.Measuring()
+	runtime.GC()
+	if err := ctl.mark(); err != nil {
+		return nil, err
+	}
+	l.reset()
+	counters.begin()
+	if err := cpu.begin(); err != nil {
+		return nil, err
+	}
+	err := l.window(s.Params)
+	cpuErr := cpu.end()
+	if err != nil {
+		return nil, err
+	}
+	counters.end(m, results.Client)
+	if err := ctl.finish(); err != nil {
+		return nil, err
+	}
+	s.Done()
+	if cpuErr != nil {
+		return nil, cpuErr
+	}
+	m.CPUNs = cpu.used()
+	l.result(m)
+	if s.Params.Rate > 0 {
+		m.Loop = results.Paced
+	}
+	return m, nil
+}
+
+// latencyKind is what the main latency columns of a request-reply scenario hold at this rate.
+func latencyKind(p Params) string {
+	if p.Rate > 0 {
+		return results.Response
+	}
+	return results.RTT
+}
+
+// loop runs operations and counts them.
+type loop struct {
+	op                         operation
+	pacer                      measure.Pacer
+	ops, items                 int64
+	next                       int64 // operation of the schedule
+	start, end                 int64
+	thirds                     [3]int64
+	latency, service, lateness *hist.Hist // the last two when paced
+}
+
+func (l *loop) reset() {
+	l.ops, l.items, l.next, l.thirds, l.pacer = 0, 0, 0, [3]int64{}, measure.Pacer{}
+	l.latency.Reset()
+	if l.service != nil {
+		l.service.Reset()
+		l.lateness.Reset()
+	}
+}
+
+// warmUp runs the same loop as the window until it has run long enough, in time and in operations, and records into the
+// same histograms, so that their pages are there; reset forgets it.
+func (l *loop) warmUp(p Params, m *results.Measurement) error {
+	start := measure.Now()
+	last := start + int64(p.WarmupMax)
+	step := start
+	for {
+		// Slices of the warm-up, so that neither loop needs to look at two conditions.
+		step += max(int64(p.Warmup)/4, 1e6)
+		if err := l.run(p, measure.Now(), min(step, last)); err != nil {
+			return err
+		}
+		now := measure.Now()
+		if now >= last || now-start >= int64(p.Warmup) && l.ops >= p.WarmupOps {
+			m.WarmupNs, m.WarmupOps = now-start, l.ops
+			return nil
+		}
+	}
+}
+
+// window runs the operations that count. It is three thirds long, so that a ramp shows.
+func (l *loop) window(p Params) error {
+	if p.Rate > 0 {
+		return l.pacedWindow(p)
+	}
+	l.start = measure.Now()
+	l.end = l.start
+	for i := range l.thirds {
+		before := l.items
+		if err := l.closed(l.end, l.start+int64(p.Window)*int64(i+1)/3); err != nil {
+			return err
+		}
+		l.thirds[i] = l.items - before
+	}
+	return nil
+}
+
+func (l *loop) pacedWindow(p Params) error {
+	// A whole number of intervals, at least one: the window ends when the operation after the last would be due.
+	n := max(int64(p.Window.Seconds()*float64(p.Rate)), 1)
+	l.start = measure.Now()
+	l.end = l.start
+	schedule := measure.Schedule{Start: l.start, Rate: int64(p.Rate)}
+	for i := range l.thirds {
+		before := l.items
+		if err := l.paced(schedule, schedule.At(n*int64(i+1)/3)); err != nil {
+			return err
+		}
+		l.thirds[i] = l.items - before
+	}
+	l.end = max(l.end, l.pacer.Wait(schedule.At(n)))
+	return nil
+}
+
+// run is the loop of the given rate from now until the end.
+func (l *loop) run(p Params, now, until int64) error {
+	if p.Rate > 0 {
+		l.end, l.next = now, 0
+		return l.paced(measure.Schedule{Start: now, Rate: int64(p.Rate)}, until)
+	}
+	return l.closed(now, until)
+}
+
+// closed sends the next operation as soon as the last one is done. One reading of the clock serves as the end of one and
+// the start of the next, so latencies add up to the window, and what we do between two operations is in them.
+func (l *loop) closed(t, until int64) error {
+	for t < until {
+		items, err := l.op.do(t)
+		if err != nil {
+			return err
+		}
+		now := measure.Now()
+		l.latency.Record(now - t)
+		l.items += items
+		l.ops++
+		t = now
+	}
+	l.end = t
+	return nil
+}
+
+// paced goes on with the schedule: each operation goes out at its intended time, or at once when that has passed; none is
+// skipped. It stops before the first that is due at until, or when that time has come.
+func (l *loop) paced(schedule measure.Schedule, until int64) error {
+	done := l.end
+	for ; done < until; l.next++ {
+		intended := schedule.At(l.next)
+		if intended >= until {
+			break
+		}
+		sent := done
+		if sent < intended {
+			sent = l.pacer.Wait(intended)
+		}
+		items, err := l.op.do(sent)
+		if err != nil {
+			return err
+		}
+		due := max(intended, done)
+		done = measure.Now()
+		l.latency.Record(done - intended)
+		l.service.Record(done - sent)
+		l.lateness.Record(sent - due)
+		l.items += items
+		l.ops++
+	}
+	l.end = done
+	return nil
+}
+
+func (l *loop) result(m *results.Measurement) {
+	m.WindowNs = l.end - l.start
+	m.Ops = l.items
+	m.Sent, m.Received = l.ops, l.ops
+	m.Latency, m.Service, m.Lateness = l.latency, l.service, l.lateness
+	m.PacerNs = l.pacer.SpunNs
+	m.Thirds = l.thirds[:]
+}
+
+// cpuWindow reads the CPU clocks of all roles at both ends of a window, and allocates at neither.
+type cpuWindow struct {
+	clocks     []RoleClock
+	from, till []int64
+}
+
+func newCPUWindow(clocks []RoleClock) *cpuWindow {
+	return &cpuWindow{clocks, make([]int64, len(clocks)), make([]int64, len(clocks))}
+}
+
+func (w *cpuWindow) read(into []int64) (err error) {
+	for i, c := range w.clocks {
+		if into[i], err = c.Clock.Read(); err != nil {
+			return fmt.Errorf("%s: %w", c.Role, err)
+		}
+	}
+	return nil
+}
+
+func (w *cpuWindow) begin() error { return w.read(w.from) }
+func (w *cpuWindow) end() error   { return w.read(w.till) }
+
+// used is the CPU time of each role in the window in ns. Several processes of one role are added up.
+func (w *cpuWindow) used() map[string]int64 {
+	if len(w.clocks) == 0 {
+		return nil
+	}
+	m := map[string]int64{}
+	for i, c := range w.clocks {
+		m[c.Role] += w.till[i] - w.from[i]
+	}
+	return m
+}
+
+// counters are what a process knows of its own window.
+type counters struct {
+	gc     *measure.GCReader
+	before measure.GCStats
+}
+
+func newCounters() *counters { return &counters{gc: measure.NewGCReader()} }
+
+func (c *counters) begin() { c.before = c.gc.Read() }
+
+func (c *counters) end(m *results.Measurement, role string) {
+	s := c.gc.Read().Since(c.before)
+	m.GC = map[string]int64{role: s.Cycles}
+	m.Mallocs = map[string]int64{role: s.Mallocs}
+	if rss, err := measure.ResidentBytes(os.Getpid()); err == nil {
+		m.RSS = map[string]int64{role: rss}
+	}
+}
