@@ -1,13 +1,13 @@
 package results
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jszwec/csvutil"
@@ -46,6 +46,9 @@ func (t Table) MarshalCSV() ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s: %d\n", csvHead, FormatVersion)
 	for _, f := range t.Facts {
+		if strings.ContainsAny(f.Key, ":\r\n") {
+			return nil, fmt.Errorf("fact %q: a key holds no colon and no line feed", f.Key)
+		}
 		fmt.Fprintf(&b, "# %s: %s\n", f.Key, oneLine(f.Value))
 	}
 	w := csv.NewWriter(&b)
@@ -65,44 +68,29 @@ func (t Table) MarshalCSV() ([]byte, error) {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // ParseCSV reads what MarshalCSV writes. name is the file, for errors, which name the line too. A missing, doubled or
-// unknown column, a row cut short, a number that is none and another version are errors; nothing is read in part.
+// unknown column, a row cut short, a number that is none, a word that is no verdict and another version are errors;
+// nothing is read in part.
 func ParseCSV(name string, r io.Reader) (Table, error) {
-	var t Table
-	br := bufio.NewReader(r)
-	lines := 0
-	for {
-		p, err := br.Peek(1)
-		if err != nil || p[0] != '#' {
-			break
-		}
-		line, err := br.ReadString('\n')
-		if err != nil {
-			return Table{}, fmt.Errorf("%s:%d: the file ends in a line of facts: it was cut short", name, lines+1)
-		}
-		lines++
-		key, value, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "#")), ":")
-		if !ok {
-			return Table{}, fmt.Errorf("%s:%d: want \"# key: value\"", name, lines)
-		}
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		if lines == 1 {
-			if key != csvHead || value != fmt.Sprint(FormatVersion) {
-				return Table{}, fmt.Errorf("%s:1: want \"# %s: %d\", the first line of a results file", name, csvHead, FormatVersion)
-			}
-			continue
-		}
-		t.Facts = append(t.Facts, Fact{key, value})
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return Table{}, fmt.Errorf("%s: %w", name, err)
 	}
-	if lines == 0 {
-		return Table{}, fmt.Errorf("%s:1: want \"# %s: %d\", the first line of a results file", name, csvHead, FormatVersion)
+	facts, head, err := parseFacts(data)
+	if err != nil {
+		return Table{}, fmt.Errorf("%s:%w", name, err)
 	}
-	cr := csv.NewReader(br)
+	// The line feed is what tells a whole line: a cut within the last field would pass for a shorter reason.
+	if data[len(data)-1] != '\n' {
+		return Table{}, fmt.Errorf("%s:%d: no line feed at the end: the file was cut short", name, bytes.Count(data, []byte("\n"))+1)
+	}
+	t := Table{Facts: facts}
+	cr := csv.NewReader(bytes.NewReader(data[head.bytes:]))
 	header, err := cr.Read()
 	if err != nil {
-		return Table{}, fmt.Errorf("%s:%d: want the line of column names", name, lines+1)
+		return Table{}, fmt.Errorf("%s:%d: want the line of column names", name, head.lines+1)
 	}
 	if err := checkHeader(header); err != nil {
-		return Table{}, fmt.Errorf("%s:%d: %w", name, lines+1, err)
+		return Table{}, fmt.Errorf("%s:%d: %w", name, head.lines+1, err)
 	}
 	dec, err := csvutil.NewDecoder(cr, header...)
 	if err != nil {
@@ -114,11 +102,62 @@ func ParseCSV(name string, r io.Reader) (Table, error) {
 		if errors.Is(err, io.EOF) {
 			return t, nil
 		}
+		if err == nil {
+			err = row.check()
+		}
 		if err != nil {
-			return Table{}, rowError(name, lines, cr, err)
+			return Table{}, rowError(name, head.lines, cr, err)
 		}
 		t.Rows = append(t.Rows, row)
 	}
+}
+
+// extent is how far the lines of facts go.
+type extent struct{ lines, bytes int }
+
+// parseFacts reads the lines that begin with "#". Its errors begin with the number of the line.
+func parseFacts(data []byte) (facts []Fact, head extent, err error) {
+	for len(data) > head.bytes && data[head.bytes] == '#' {
+		end := bytes.IndexByte(data[head.bytes:], '\n')
+		if end < 0 {
+			return nil, head, fmt.Errorf("%d: the file ends in a line of facts: it was cut short", head.lines+1)
+		}
+		line := string(data[head.bytes : head.bytes+end])
+		head.lines++
+		head.bytes += end + 1
+		key, value, ok := strings.Cut(strings.TrimPrefix(line, "#"), ":")
+		if !ok {
+			return nil, head, fmt.Errorf("%d: want \"# key: value\"", head.lines)
+		}
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if head.lines > 1 {
+			facts = append(facts, Fact{key, value})
+		} else if key != csvHead || value != fmt.Sprint(FormatVersion) {
+			return nil, head, noHead
+		}
+	}
+	if head.lines == 0 {
+		return nil, head, noHead
+	}
+	return facts, head, nil
+}
+
+var noHead = fmt.Errorf("1: want \"# %s: %d\", the first line of a results file", csvHead, FormatVersion)
+
+// check refuses words that no row has. An error of a field names its column.
+func (r *Row) check() error {
+	switch r.Verdict {
+	case Stable, Recovered, Oversubscribed, Unstable, Failed, Skipped, Imported:
+	default:
+		return fmt.Errorf("column verdict: %q is not a verdict", r.Verdict)
+	}
+	if rate, err := strconv.Atoi(r.TargetRPS); r.TargetRPS != "" && r.TargetRPS != "max" && (err != nil || rate < 1) {
+		return fmt.Errorf("column target_rps: %q is neither max nor a rate", r.TargetRPS)
+	}
+	if r.Cell == "" {
+		return errors.New("column cell: want a key")
+	}
+	return nil
 }
 
 func checkHeader(header []string) error {

@@ -16,7 +16,8 @@ type Journal struct {
 	path string
 }
 
-// OpenJournal opens or makes the journal at path for appending. It refuses a journal that another process writes.
+// OpenJournal opens or makes the journal at path for appending. It refuses a journal that another process writes. A last
+// line that a crash cut off is removed, so that the next sample starts a line of its own.
 func OpenJournal(path string) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -26,7 +27,39 @@ func OpenJournal(path string) (*Journal, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: another msgbench writes it: %w", path, err)
 	}
-	return &Journal{f: f, path: path}, nil
+	j := &Journal{f: f, path: path}
+	if err := j.dropCut(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return j, nil
+}
+
+// dropCut removes what follows the last line feed.
+func (j *Journal) dropCut() error {
+	end, err := j.f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	block := make([]byte, 64<<10)
+	for whole := end; whole > 0; {
+		n := min(whole, int64(len(block)))
+		if _, err := j.f.ReadAt(block[:n], whole-n); err != nil {
+			return err
+		}
+		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
+			whole += int64(i) + 1 - n
+			if whole == end {
+				return nil
+			}
+			return j.f.Truncate(whole)
+		}
+		whole -= n
+	}
+	if end == 0 {
+		return nil
+	}
+	return j.f.Truncate(0)
 }
 
 // Append writes one sample. After an error nothing of the sample counts: a torn line is taken back.
@@ -90,6 +123,9 @@ func (s *Sample) check() error {
 	}
 	if s.Cell == "" {
 		return errors.New("sample without a cell")
+	}
+	if s.Order < 0 || s.Round < 0 || s.Attempt < 0 || s.Try < 0 {
+		return fmt.Errorf("order %d, round %d, attempt %d, try %d: want 0 or more", s.Order, s.Round, s.Attempt, s.Try)
 	}
 	switch s.Outcome {
 	case Failed, Skipped:

@@ -18,11 +18,10 @@ func N(v float64) Num {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Num{}
 	}
-	r := math.Round(v*1000) / 1000
-	if math.IsInf(r, 0) { // v × 1000 overflowed: too large to have decimals
-		r = v
+	if math.Abs(v) < 1<<42 { // above, the product is not exact any more, and v has hardly a third decimal
+		v = math.Round(v*1000) / 1000
 	}
-	return Num{r + 0, true}
+	return Num{v + 0, true}
 }
 
 // Us is ns nanoseconds as microseconds, if ok.

@@ -2,9 +2,8 @@
 package hist
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
+	"math/bits"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -20,12 +19,20 @@ const (
 const MinBeyond = 10
 
 // Hist counts durations in nanoseconds. The zero value is not ready; use New. It is not safe for concurrent use.
+//
+// A histogram that was read from JSON keeps only its non-empty buckets, since a journal holds thousands of them and each
+// would take 220 KB; it becomes dense when something is added to it.
 type Hist struct {
-	h        *hdr.Histogram
+	h        *hdr.Histogram // nil while sparse
+	sparse   []bucket       // ascending, none empty
+	count    int64          // of sparse
 	min, max int64
 	sum      int64
 	clamped  int64
 }
+
+// bucket is all values that count as one: its lowest value in ns and how many there are.
+type bucket struct{ ns, count int64 }
 
 // New returns an empty histogram (about 220 KB, all of it allocated now).
 func New() *Hist {
@@ -35,6 +42,9 @@ func New() *Hist {
 // Record counts one duration. Values outside the range are counted at its edge, in Clamped, and exactly in min, max and
 // sum; none is lost. It does not allocate.
 func (h *Hist) Record(ns int64) {
+	if h.h == nil {
+		h.makeDense()
+	}
 	h.min = min(h.min, ns)
 	h.max = max(h.max, ns)
 	h.sum += ns
@@ -51,22 +61,49 @@ func (h *Hist) Merge(other *Hist) {
 	if other == nil || other.Count() == 0 {
 		return
 	}
+	if h.h == nil {
+		h.makeDense()
+	}
 	// Histograms of one geometry drop nothing when merged.
-	h.h.Merge(other.h)
+	if other.h != nil {
+		h.h.Merge(other.h)
+	} else {
+		h.add(other.sparse)
+	}
 	h.min = min(h.min, other.min)
 	h.max = max(h.max, other.max)
 	h.sum += other.sum
 	h.clamped += other.clamped
 }
 
+func (h *Hist) makeDense() {
+	h.h = hdr.New(Lowest, Highest, digits)
+	h.add(h.sparse)
+	h.sparse, h.count = nil, 0
+}
+
+func (h *Hist) add(buckets []bucket) {
+	for _, b := range buckets {
+		_ = h.h.RecordValues(b.ns, b.count) // within the range, as UnmarshalJSON saw to
+	}
+}
+
 // Reset forgets all that was counted.
 func (h *Hist) Reset() {
-	h.h.Reset()
+	if h.h != nil {
+		h.h.Reset()
+	}
+	h.sparse, h.count = nil, 0
 	h.min, h.max, h.sum, h.clamped = math.MaxInt64, math.MinInt64, 0, 0
 }
 
 // Count is the number of durations counted.
-func (h *Hist) Count() int64 { return h.h.TotalCount() }
+func (h *Hist) Count() int64 {
+	if h.h == nil {
+		return h.count
+	}
+	return h.h.TotalCount()
+}
 
 // Clamped is how many durations were outside the range.
 func (h *Hist) Clamped() int64 { return h.clamped }
@@ -91,86 +128,46 @@ func (h *Hist) Quantile(q float64) (int64, bool) {
 	if float64(h.Count())*(1-q) < MinBeyond-1e-6 {
 		return 0, false
 	}
-	v := h.h.ValueAtPercentile(q * 100)
-	return min(max(v, h.min), h.max), true
+	if q <= 0 {
+		return h.min, true
+	}
+	return min(max(h.at(q), h.min), h.max), true
 }
+
+// at is the upper edge of the bucket that holds the observation of rank q × count, rounded to the nearest.
+func (h *Hist) at(q float64) int64 {
+	if h.h != nil {
+		return h.h.ValueAtPercentile(q * 100)
+	}
+	rank := int64(q*100/100*float64(h.count) + 0.5) // as in ValueAtPercentile
+	for _, b := range h.sparse {
+		if rank -= b.count; rank <= 0 {
+			return upper(b.ns)
+		}
+	}
+	return h.max
+}
+
+// A bucket is one value wide below 2048, then 2^k values from 2^(10+k): the geometry of HDR with three digits.
+
+// width is how many values share the bucket of ns.
+func width(ns int64) int64 { return 1 << max(bits.Len64(uint64(ns))-11, 0) }
+
+// lower is the lowest value in the bucket of ns, upper the highest.
+func lower(ns int64) int64 { return ns &^ (width(ns) - 1) }
+func upper(ns int64) int64 { return ns | (width(ns) - 1) }
 
 // Buckets calls f with each non-empty bucket in ascending order: its lowest value in ns and its count.
 func (h *Hist) Buckets(f func(ns, count int64)) {
+	if h.h == nil {
+		for _, b := range h.sparse {
+			f(b.ns, b.count)
+		}
+		return
+	}
 	for _, b := range h.h.Distribution() {
 		if b.Count > 0 {
 			f(max(b.From, Lowest), b.Count)
 		}
 	}
-}
-
-// wire is the JSON of a histogram, in the journal and in the worker protocol.
-type wire struct {
-	Min     int64      `json:"min"`
-	Max     int64      `json:"max"`
-	Sum     int64      `json:"sum"`
-	Clamped int64      `json:"clamped,omitempty"`
-	Values  [][2]int64 `json:"values"`
-}
-
-// MarshalJSON writes {"min","max","sum","clamped","values":[[ns,count],…]}, values ascending; null when empty.
-func (h *Hist) MarshalJSON() ([]byte, error) {
-	if h.Count() == 0 {
-		return []byte("null"), nil
-	}
-	w := wire{Min: h.min, Max: h.max, Sum: h.sum, Clamped: h.clamped, Values: [][2]int64{}}
-	h.Buckets(func(ns, n int64) { w.Values = append(w.Values, [2]int64{ns, n}) })
-	return json.Marshal(w)
-}
-
-// UnmarshalJSON reads what MarshalJSON writes. It refuses values that do not ascend, counts below 1, and extremes or a sum
-// that contradict them: a histogram from a broken peer must not become a row.
-func (h *Hist) UnmarshalJSON(data []byte) error {
-	var w wire
-	if err := json.Unmarshal(data, &w); err != nil {
-		return fmt.Errorf("histogram: %w", err)
-	}
-	n := New()
-	last := int64(0)
-	for _, v := range w.Values {
-		ns, count := v[0], v[1]
-		if ns <= last || ns > Highest {
-			return fmt.Errorf("histogram: value %d after %d: want ascending values from 1 to %d ns", ns, last, Highest)
-		}
-		if count < 1 || count > math.MaxInt64/2-n.Count() {
-			return fmt.Errorf("histogram: count %d at %d ns: want at least 1", count, ns)
-		}
-		last = ns
-		if err := n.h.RecordValues(ns, count); err != nil {
-			return fmt.Errorf("histogram: value %d: %w", ns, err)
-		}
-	}
-	if len(w.Values) > 0 {
-		n.min, n.max, n.sum, n.clamped = w.Min, w.Max, w.Sum, w.Clamped
-		if err := n.check(w.Values[0][0], last); err != nil {
-			return err
-		}
-	}
-	*h = *n
-	return nil
-}
-
-// check compares the exact extremes and sum with the lowest and highest value of the buckets.
-func (h *Hist) check(lowest, highest int64) error {
-	const slack = 1.002 // a bucket is 0.1 % wide
-	switch {
-	case h.min > h.max:
-		return fmt.Errorf("histogram: min %d above max %d", h.min, h.max)
-	case h.clamped < 0 || h.clamped > h.Count():
-		return fmt.Errorf("histogram: clamped %d of %d", h.clamped, h.Count())
-	case h.clamped > 0:
-		return nil // extremes and sum lie outside the buckets
-	case float64(h.min)*slack+1 < float64(lowest) || float64(lowest)*slack+1 < float64(h.min):
-		return fmt.Errorf("histogram: min %d, but the lowest value is %d", h.min, lowest)
-	case float64(h.max)*slack+1 < float64(highest) || float64(highest)*slack+1 < float64(h.max):
-		return fmt.Errorf("histogram: max %d, but the highest value is %d", h.max, highest)
-	case float64(h.sum) < float64(h.min)*float64(h.Count())*0.999 || float64(h.sum) > float64(h.max)*float64(h.Count())*1.001:
-		return fmt.Errorf("histogram: sum %d is not possible for %d values from %d to %d", h.sum, h.Count(), h.min, h.max)
-	}
-	return nil
 }
