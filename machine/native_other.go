@@ -1,0 +1,6 @@
+//go:build !linux && !darwin && !windows
+
+package machine
+
+// describeNative has nothing to add here.
+func describeNative(*Environment) {}
