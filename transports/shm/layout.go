@@ -171,7 +171,7 @@ func stale(w, index, slots uint64) bool {
 }
 
 // place decodes the low half of a fresh word. n is the length; inArea says that the message stands in the area.
-func (g geometry) place(w uint64) (n uint64, inArea, ok bool) {
+func (g *geometry) place(w uint64) (n uint64, inArea, ok bool) {
 	n = w & lenMask
 	switch uint8(w >> lenBits) {
 	case tagInline:

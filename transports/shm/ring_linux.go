@@ -160,7 +160,7 @@ func (r *receiver) recv() ([]byte, error) {
 	w := atomic.LoadUint64((*uint64)(slot))
 	if !fresh(w, r.next) || w&tagMask == 0 {
 		var err error
-		if w, err = r.await((*uint64)(slot)); err != nil {
+		if w, err = r.await((*uint64)(slot), w); err != nil {
 			return nil, err
 		}
 	}
@@ -191,13 +191,11 @@ func (r *receiver) recvArea(slot unsafe.Pointer, n uint64) ([]byte, error) {
 
 // await waits until the word of the next message stands in slot. What was received is given back first: the sender may be
 // waiting for exactly that.
-func (r *receiver) await(slot *uint64) (uint64, error) {
+func (r *receiver) await(slot *uint64, w uint64) (uint64, error) {
 	if r.wait.mode != transports.Block {
 		// The answer of a peer on another core comes within these; giving back can wait so long.
-		for range firstPolls {
-			if w := atomic.LoadUint64(slot); fresh(w, r.next) && w&tagMask != 0 {
-				return w, nil
-			}
+		if w = poll(slot, w, firstPolls); fresh(w, r.next) && w&tagMask != 0 {
+			return w, nil
 		}
 	}
 	if r.next != r.released {
@@ -209,7 +207,7 @@ func (r *receiver) await(slot *uint64) (uint64, error) {
 			return 0, errClosed
 		}
 		// After the look at the state: what the peer sent before it went is there by now.
-		w := atomic.LoadUint64(slot)
+		w = atomic.LoadUint64(slot)
 		switch {
 		case fresh(w, r.next) && w&tagMask != 0:
 			return w, nil

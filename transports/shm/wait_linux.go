@@ -19,8 +19,8 @@ const (
 	minSpin    = 1 * time.Microsecond
 	probeEvery = 32 // waits without spinning between two tries
 
-	firstPolls = 64  // before a receiver gives back and looks at anything else
-	chunk      = 128 // polls between two looks at the clock (about 40 ns) and at the state
+	firstPolls = 32 // before a receiver gives back and looks at anything else
+	chunk      = 32 // polls between two looks at the clock (about 40 ns) and at the state
 	yieldAfter = 100 * time.Microsecond
 	deadline   = 500 * time.Millisecond // of one futex wait: a belt beside the braces, never needed for a wake
 )
@@ -99,10 +99,8 @@ func (w *waiter) learn(limit time.Duration, ok bool) {
 func (w *waiter) spin(addr *uint64, old uint64, limit time.Duration) (uint64, bool) {
 	var end time.Duration
 	for {
-		for range chunk {
-			if v := atomic.LoadUint64(addr); v != old {
-				return v, true
-			}
+		if v := poll(addr, old, chunk); v != old {
+			return v, true
 		}
 		if w.state.Load() != 0 {
 			return old, true
@@ -148,6 +146,8 @@ func (w *waiter) sleep(addr *uint64, old uint64) uint64 {
 }
 
 // wake ends the sleep of the side that waits at word; called when the word was seen to be not 0.
+//
+//go:noinline
 func wake(word *uint32) {
 	if atomic.SwapUint32(word, 0) != 0 {
 		futexWake(word)
