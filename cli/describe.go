@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"msgbench/machine"
+	"msgbench/results"
+)
+
+// describeRun is run.json: what was asked for, and where.
+func describeRun(ctx context.Context, c chosen) (results.Run, error) {
+	env := machine.Describe(ctx, machine.Options{StealOver: 200 * time.Millisecond, Topology: &c.topology})
+	data, err := json.Marshal(env)
+	if err != nil {
+		return results.Run{}, err
+	}
+	r := results.Run{
+		Version: results.FormatVersion, Created: time.Now().UTC().Truncate(time.Second), Msgbench: env.Msgbench,
+		CommandLine: append([]string{"msgbench"}, os.Args[1:]...), Suite: c.suite.Name, Seed: c.seed, Pin: c.plan.String(),
+		Policy: c.policy, Cells: c.cells, Machine: env.Name(), Environment: data,
+	}
+	if r.Pin == "" {
+		r.Pin = "default"
+	}
+	r.Facts = runFacts(r, env, c)
+	return r, nil
+}
+
+// runFacts is the head of the CSV and of the report: what a reader needs to judge the figures.
+func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
+	p := r.Policy
+	facts := []results.Fact{
+		{Key: "machine", Value: r.Machine},
+		{Key: "date", Value: r.Created.Format(time.RFC3339)},
+		{Key: "msgbench", Value: r.Msgbench},
+		{Key: "go", Value: env.Go},
+		{Key: "distribution", Value: env.Distribution},
+		{Key: "kernel", Value: env.Kernel},
+		{Key: "cpu", Value: env.CPU.Model},
+		{Key: "topology", Value: env.CPU.Topology},
+		{Key: "allowed CPUs", Value: env.CPU.Allowed},
+		{Key: "governor", Value: env.CPU.Governor},
+		{Key: "turbo", Value: env.CPU.Turbo},
+		{Key: "isolated CPUs", Value: env.CPU.Isolated},
+		{Key: "hypervisor", Value: env.Hypervisor},
+		{Key: "container", Value: env.Container},
+		{Key: "session", Value: env.Session},
+		{Key: "clock", Value: fmt.Sprintf("CLOCK_MONOTONIC, source %s, step %d ns, reading %d ns", orUnknown(env.Clock.Source),
+			env.Clock.ResolutionNs, env.Clock.CostNs)},
+		{Key: "steal before the run", Value: share(env.Steal)},
+		{Key: "busy before the run", Value: share(env.Busy)},
+		{Key: "suite", Value: r.Suite},
+		{Key: "seed", Value: fmt.Sprint(r.Seed)},
+		{Key: "placement", Value: placementText(c)},
+		{Key: "policy", Value: fmt.Sprintf("%d samples a cell, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; %d rerun",
+			p.Samples, p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.Reruns)},
+		{Key: "interval", Value: intervalText(p.Samples)},
+		{Key: "command", Value: strings.Join(r.CommandLine, " ")},
+	}
+	known := facts[:0]
+	for _, f := range facts {
+		if f.Value != "" {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+// intervalText says what the _lo and _hi columns are.
+func intervalText(samples int) string {
+	switch {
+	case samples < 5:
+		return "none below 5 samples"
+	case samples == 5:
+		return "min and max of 5 samples (93.75 % for the median)"
+	}
+	return "95 % for the median, by order statistics"
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+// share is a part of the CPU time in per cent; empty where it is not known.
+func share(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %%", *v*100)
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"msgbench/bench"
+	"msgbench/results"
+)
+
+type planOptions struct {
+	selection
+	json bool
+}
+
+func newPlan(s streams) *cobra.Command {
+	o := &planOptions{}
+	cmd := &cobra.Command{
+		Use:   "plan [SUITE|FILE]",
+		Short: "Show the cells of a run, their order and the time they will take; run nothing",
+		Args:  atMostOne("a suite or a suite file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := o.resolve(cmd, args)
+			if err != nil {
+				return err
+			}
+			p := makePlan(c)
+			if o.json {
+				return s.writeJSON(p)
+			}
+			return p.print(s)
+		},
+	}
+	o.flags(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+// planned is the JSON of a plan.
+type planned struct {
+	Suite        string         `json:"suite"`
+	Seed         uint64         `json:"seed"`
+	Placement    string         `json:"placement"`
+	Policy       results.Policy `json:"policy"`
+	Seconds      float64        `json:"seconds"`       // about, without reruns
+	RerunSeconds float64        `json:"rerun_seconds"` // what reruns may add at most, about
+	Cells        []plannedCell  `json:"cells"`
+	Rounds       [][]string     `json:"rounds"` // keys in the order of each round
+}
+
+type plannedCell struct {
+	Key     string  `json:"key"`
+	Seconds float64 `json:"seconds"` // one sample, about
+	Skip    string  `json:"skip,omitempty"`
+}
+
+func makePlan(c chosen) planned {
+	p := planned{Suite: c.suite.Name, Seed: c.seed, Placement: placementText(c), Policy: c.policy}
+	skip := skipReasons()
+	var run []results.Cell
+	for _, cell := range c.cells {
+		p.Cells = append(p.Cells, plannedCell{cell.Key(), bench.SampleTime(c.policy, cell).Seconds(), skip(cell)})
+		if skip(cell) == "" {
+			run = append(run, cell)
+		}
+	}
+	for r := range c.policy.Samples {
+		var keys []string
+		for _, i := range bench.Round(c.seed, r, len(run)) {
+			keys = append(keys, run[i].Key())
+		}
+		p.Rounds = append(p.Rounds, keys)
+	}
+	p.Seconds = bench.RunTime(c.policy, run).Seconds()
+	if c.policy.Reruns > 0 && c.policy.Samples >= 3 {
+		p.RerunSeconds = p.Seconds
+	}
+	return p
+}
+
+func (p planned) print(s streams) error {
+	w := s.out
+	fmt.Fprintf(w, "suite %s: %d cells × %d samples, about %s; reruns may add up to %s\n", p.Suite, len(p.Cells),
+		p.Policy.Samples, seconds(p.Seconds), seconds(p.RerunSeconds))
+	fmt.Fprintf(w, "seed %d, %s\n\ncells:\n", p.Seed, p.Placement)
+	for _, c := range p.Cells {
+		note := ""
+		if c.Skip != "" {
+			note = "  skipped: " + c.Skip
+		}
+		fmt.Fprintf(w, "  %s%s\n", c.Key, note)
+	}
+	for i, keys := range p.Rounds {
+		fmt.Fprintf(w, "\nround %d:\n", i+1)
+		for _, k := range keys {
+			fmt.Fprintf(w, "  %s\n", k)
+		}
+	}
+	return nil
+}
+
+// seconds is a number of seconds as 1m32s.
+func seconds(v float64) string { return human(time.Duration(v * float64(time.Second))) }

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"msgbench/bench"
+	"msgbench/pinning"
+	"msgbench/results"
+	"msgbench/scenarios"
+	"msgbench/transports"
+	"msgbench/transports/all"
+)
+
+// selection is what `run` and `plan` have in common: which cells, how often, where.
+type selection struct {
+	globs    []string
+	pin      string
+	seed     uint64
+	seedSet  bool
+	settings map[string]string // of the policy, by name
+}
+
+// settingFlag is a flag that checks its value when it is read.
+type settingFlag struct {
+	setting bench.Setting
+	into    map[string]string
+}
+
+func (f settingFlag) String() string { return f.into[f.setting.Name] }
+func (f settingFlag) Type() string   { return "value" }
+
+func (f settingFlag) Set(v string) error {
+	var scratch results.Policy
+	if err := f.setting.Set(&scratch, v); err != nil {
+		return err
+	}
+	f.into[f.setting.Name] = v
+	return nil
+}
+
+func (o *selection) flags(cmd *cobra.Command) {
+	o.settings = map[string]string{}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.globs, "cell", nil, "only cells whose key matches this `glob`; may be repeated (* matches / too)")
+	f.StringVar(&o.pin, "pin", "", "where processes run: `plan` is "+pinning.Help)
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of cells (default: a random one, which is recorded)")
+	for _, s := range bench.Settings {
+		f.Var(settingFlag{s, o.settings}, s.Name, s.Usage)
+	}
+	_ = cmd.RegisterFlagCompletionFunc("pin", cobra.FixedCompletions(
+		[]string{"none", "spread", "same-core", "siblings", "node:", "client="}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("cell", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		s, err := bench.LoadSuite(suiteArg(args), catalog())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var keys []string
+		for _, c := range s.Cells {
+			keys = append(keys, c.Key())
+		}
+		return keys, cobra.ShellCompDirectiveNoFileComp
+	})
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return bench.SuiteNames(), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// defaultSuite is what is measured when nothing else is said.
+const defaultSuite = "quick"
+
+func suiteArg(args []string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return defaultSuite
+}
+
+// chosen is what the flags and the suite say together.
+type chosen struct {
+	suite    bench.Suite
+	cells    []results.Cell
+	policy   results.Policy
+	seed     uint64
+	plan     pinning.Plan
+	topology pinning.Topology
+	peers    map[string]string
+}
+
+// resolve checks everything that can be checked before anything is measured. Its errors are those of bad usage.
+func (o *selection) resolve(cmd *cobra.Command, args []string) (chosen, error) {
+	c, err := o.choose(cmd, args)
+	if err != nil {
+		return c, usage(err)
+	}
+	return c, nil
+}
+
+func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err error) {
+	cat := catalog()
+	c.peers = cat.Peers
+	if c.suite, err = bench.LoadSuite(suiteArg(args), cat); err != nil {
+		return c, err
+	}
+	c.policy = c.suite.Policy
+	for _, s := range bench.Settings {
+		if v, ok := o.settings[s.Name]; ok {
+			if err := s.Set(&c.policy, v); err != nil {
+				return c, fmt.Errorf("--%s: %w", s.Name, err)
+			}
+		}
+	}
+	if c.cells, err = bench.Select(c.suite.Cells, o.globs); err != nil {
+		return c, err
+	}
+	pin := c.suite.Pin
+	if cmd.Flags().Changed("pin") {
+		pin = o.pin
+	}
+	if c.plan, err = pinning.Parse(pin); err != nil {
+		return c, err
+	}
+	if c.topology, err = pinning.System(); err != nil {
+		return c, err
+	}
+	if err := c.plan.Check(c.topology); err != nil {
+		return c, err
+	}
+	c.seed = o.seed
+	if !cmd.Flags().Changed("seed") {
+		c.seed = randomSeed()
+	}
+	return c, nil
+}
+
+// randomSeed is short enough to be typed.
+func randomSeed() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return uint64(binary.LittleEndian.Uint32(b[:]))
+}
+
+// catalog is all that this msgbench knows.
+func catalog() bench.Catalog {
+	peers := map[string]string{}
+	if exe, err := os.Executable(); err == nil {
+		peers["go"] = exe
+	}
+	return bench.Catalog{Scenarios: scenarios.Table, Transports: all.Table(), Peers: peers}
+}
+
+// skipReasons says why cells can't run on this machine; empty where they can.
+func skipReasons() func(results.Cell) string {
+	reasons := map[string]string{}
+	for _, t := range all.Table() {
+		if p, ok := t.(transports.Prober); ok {
+			if err := p.Probe(); err != nil {
+				reasons[t.Info().Name] = err.Error()
+			}
+		}
+	}
+	return func(c results.Cell) string { return reasons[c.Transport] }
+}
+
+func encodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

@@ -1,0 +1,75 @@
+// Package report turns rows into text: pure functions of files, the same bytes every time.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"msgbench/results"
+)
+
+// count is a rate or a number for people: 2.48M, 65.3k, 998.
+func count(n results.Num) string {
+	v, ok := n.Value()
+	switch {
+	case !ok:
+		return ""
+	case v >= 999_950:
+		return fmt.Sprintf("%.2fM", v/1e6)
+	case v >= 999.5:
+		return fmt.Sprintf("%.1fk", v/1e3)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// micros is a duration in µs with the digits that matter to people.
+func micros(n results.Num) string {
+	v, ok := n.Value()
+	switch {
+	case !ok:
+		return ""
+	case v < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// exact is a number with d decimals.
+func exact(n results.Num, d int) string {
+	v, ok := n.Value()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%.*f", d, v)
+}
+
+// span is "low – high"; empty where either is missing.
+func span(lo, hi results.Num, f func(results.Num) string) string {
+	if !lo.OK() || !hi.OK() {
+		return ""
+	}
+	return f(lo) + " – " + f(hi)
+}
+
+// mark puts "~" before the name of a row that is not to be relied on.
+func mark(r results.Row, s string) string {
+	if r.Verdict == results.Unstable {
+		return "~ " + s
+	}
+	return s
+}
+
+// plural is "1 cell", "2 cells".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// oneLine keeps text from another machine from ending a line, a table cell or an HTML comment of ours.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"msgbench/results"
+	"msgbench/stability"
+)
+
+// Document is what a report is made of. Notes are there only where the journal is.
+type Document struct {
+	results.Table
+	Notes []stability.Note
+	Cut   int // bytes at the end of the journal that a crash had cut off and that were left out
+}
+
+// Markdown is the report of a run: how it was measured, a table for each scenario, payload and rate, and the notes.
+func Markdown(d Document) string {
+	var b strings.Builder
+	b.WriteString("# msgbench results\n\n")
+	facts(&b, d)
+	summary(&b, d.Rows)
+	b.WriteString("## How to read the tables\n\n" + reading + "\n")
+	for _, g := range groups(d.Rows) {
+		fmt.Fprintf(&b, "## %s\n\n", cell(g.title))
+		g.markdown(&b)
+	}
+	notes(&b, d)
+	return b.String()
+}
+
+const reading = `- Every cell ran in fresh processes, several times, in random order; a row joins all its valid samples. Throughput is
+  their median, with its interval beside it; percentiles come from their merged histograms.
+- Closed loop: the next message goes out when the reply is there. Paced loop: each goes out at its intended time; the
+  latency columns then hold the response time (reply − intended), and the svc columns the service time (reply − sent).
+- CPU is per cent of one CPU over the window, client and server together. What the pacer spun is apart.
+- Rows marked ~ are unstable: they keep their figures, but they are not ranked and should not be quoted.
+`
+
+func facts(b *strings.Builder, d Document) {
+	if len(d.Facts) == 0 {
+		return
+	}
+	b.WriteString("| run | |\n|---|---|\n")
+	for _, f := range d.Facts {
+		fmt.Fprintf(b, "| %s | %s |\n", cell(f.Key), cell(f.Value))
+	}
+	b.WriteString("\n")
+}
+
+// summary counts the verdicts, so that a reader sees at once whether rows are missing.
+func summary(b *strings.Builder, rows []results.Row) {
+	n := map[string]int{}
+	for _, r := range rows {
+		n[r.Verdict]++
+	}
+	var parts []string
+	for _, v := range []string{results.Stable, results.Recovered, results.Oversubscribed, results.Unstable, results.Failed,
+		results.Skipped, results.Imported} {
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
+		}
+	}
+	fmt.Fprintf(b, "%s: %s.\n\n", plural(len(rows), "row"), strings.Join(parts, ", "))
+}
+
+func (g group) markdown(b *strings.Builder) {
+	paced := g.rate != "max"
+	head := []string{"#", "transport", "per second", "interval", "min µs", "p50 µs", "p95 µs", "p99 µs", "p99.9 µs", "max µs"}
+	if paced {
+		head = append(head, "svc p50 µs", "svc p99 µs", "late p99 µs")
+	}
+	head = append(head, "client CPU %", "server CPU %", "total CPU %", "CPUs", "wait", "samples", "verdict")
+	line(b, head)
+	align := make([]string, len(head))
+	for i := range align {
+		align[i] = "---:"
+	}
+	for _, left := range []int{1, len(head) - 4, len(head) - 3, len(head) - 1} {
+		align[left] = "---"
+	}
+	line(b, align)
+	for _, r := range g.rows {
+		c := []string{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count),
+			exact(r.MinUs, 2), exact(r.P50Us, 2), exact(r.P95Us, 2), exact(r.P99Us, 2), exact(r.P999Us, 2), exact(r.MaxUs, 1)}
+		if paced {
+			c = append(c, exact(r.SvcP50Us, 2), exact(r.SvcP99Us, 2), exact(r.LateP99, 2))
+		}
+		verdict := r.Verdict
+		if r.Reason != "" {
+			verdict += ": " + r.Reason
+		}
+		c = append(c, exact(r.ClientCPU, 1), exact(r.ServerCPU, 1), exact(r.TotalCPU, 1), r.CPURelation, r.Wait,
+			r.Samples.String(), verdict)
+		line(b, c)
+	}
+	b.WriteString("\n")
+}
+
+func notes(b *strings.Builder, d Document) {
+	if len(d.Notes) == 0 && d.Cut == 0 {
+		return
+	}
+	b.WriteString("## Notes\n\n")
+	if d.Cut > 0 {
+		fmt.Fprintf(b, "- The journal ends in the middle of a sample: its last %d bytes were left out.\n", d.Cut)
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(b, "- `%s`: %s: %s", code(n.Cell), cell(n.Kind), cell(n.Text))
+		if len(n.At) > 0 {
+			fmt.Fprintf(b, " (%s)", n.Where())
+		}
+		b.WriteString("\n")
+	}
+}
+
+func line(b *strings.Builder, cells []string) {
+	for _, c := range cells {
+		b.WriteString("| " + cell(c) + " ")
+	}
+	b.WriteString("|\n")
+}
+
+// cell makes text safe within a table: a CSV may come from anywhere.
+func cell(s string) string {
+	r := strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`,
+		"[", `\[`, "]", `\]`, "~", `\~`)
+	return r.Replace(oneLine(s))
+}
+
+// code makes text safe within `…`.
+func code(s string) string { return strings.ReplaceAll(oneLine(s), "`", "'") }

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"msgbench/results"
+)
+
+// Ranking is the tables for a terminal: one a group, ranked.
+func Ranking(rows []results.Row) string {
+	var b strings.Builder
+	for _, g := range groups(rows) {
+		b.WriteString(g.title + "\n")
+		b.WriteString(g.text())
+		b.WriteString("\n\n")
+	}
+	if legend := Legend(rows); legend != "" {
+		b.WriteString(legend + "\n")
+	}
+	return b.String()
+}
+
+func (g group) text() string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	style := t.Style()
+	style.Options.DrawBorder, style.Options.SeparateColumns = false, false
+	style.Format.Header = text.FormatDefault
+	right := []int{1, 3, 5, 6, 7}
+	var configs []table.ColumnConfig
+	for _, n := range right {
+		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(configs)
+	t.AppendHeader(table.Row{"#", "transport", "per second", "interval", "p50 µs", "p99 µs", "CPU %", "verdict"})
+	for _, r := range g.rows {
+		t.AppendRow(table.Row{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count),
+			micros(r.P50Us), micros(r.P99Us), exact(r.TotalCPU, 0), r.Verdict})
+	}
+	s := trimRight(t.Render())
+	// Reasons stand below: in the table they would make every line wrap.
+	for _, r := range g.rows {
+		if r.Reason != "" && !results.Publishable(r.Verdict) {
+			s += fmt.Sprintf("\n  %s: %s", r.name(), oneLine(r.Reason))
+		}
+	}
+	return s
+}
+
+func trimRight(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Legend explains the marks that the rows need, in a line; empty if none.
+func Legend(rows []results.Row) string {
+	n := map[string]int{}
+	for _, r := range rows {
+		n[r.Verdict]++
+	}
+	var parts []string
+	if k := n[results.Unstable]; k > 0 {
+		parts = append(parts, fmt.Sprintf("~ %s: not to be relied on, not ranked", plural(k, "unstable row")))
+	}
+	if k := n[results.Failed]; k > 0 {
+		parts = append(parts, plural(k, "cell")+" failed")
+	}
+	if k := n[results.Skipped]; k > 0 {
+		parts = append(parts, plural(k, "cell")+" skipped")
+	}
+	return strings.Join(parts, "; ")
+}
