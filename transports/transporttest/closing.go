@@ -15,7 +15,7 @@ import (
 const soon = time.Second
 
 // blockFor is how long a call must not return before it counts as blocked.
-const blockFor = 50 * time.Millisecond
+const blockFor = 20 * time.Millisecond
 
 // closes checks that a blocked step ends with ErrClosed once close is called from another thread.
 func closes(t *testing.T, blocked *step, close func() error) {
@@ -39,7 +39,7 @@ func finish(s *side) { close(s.jobs) }
 
 func (s *suite) testCloseAccept(t *testing.T) {
 	o := s.options(t, transports.RequestReply)
-	for range 5 { // with and without time for Accept to block
+	for range 2 {
 		owner := newSide("listening side", s.info.LockThread)
 		var l transports.Listener
 		owner.start("Listen", func() (err error) { l, err = s.tr.Listen(o); return }).must(t)

@@ -108,7 +108,8 @@ func startChild(t *testing.T, task childTask) *child {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+top+"$", "-test.count=1")
-	cmd.Env = append(os.Environ(), childEnv+"="+string(js))
+	// A program under the race detector otherwise sleeps for a second when it exits.
+	cmd.Env = append(os.Environ(), childEnv+"="+string(js), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
