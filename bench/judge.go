@@ -39,9 +39,9 @@ func join(m, server *results.Measurement) error {
 const (
 	maxRamp       = 1.35
 	lateFloor     = 100 * time.Microsecond
-	latePart      = 10   // of the interval: a tenth
+	latePart      = 10 // of the interval: a tenth
 	lateQuantile  = 0.99
-	maxRejections = 2    // times a sample is measured again in its round
+	maxRejections = 2 // times a sample is measured again in its round
 )
 
 // judge sets the outcome of a sample that ran to its end.
