@@ -21,12 +21,14 @@ type Sampler interface {
 	Sample(ctx context.Context, cell results.Cell) (results.Sample, error)
 }
 
-// How long the parts of a sample may take beyond what was asked for, before it fails.
-const (
-	readyTime = 10 * time.Second
-	grace     = 10 * time.Second
-	stopTime  = 2 * time.Second
-)
+// limits are how long the parts of a sample may take, beyond what was asked for, before it fails.
+type limits struct {
+	ready time.Duration // from the start of a process to its ready
+	grace time.Duration // beyond warm-up and window
+	stop  time.Duration // from stop to the end of a process
+}
+
+var defaultLimits = limits{ready: 10 * time.Second, grace: 10 * time.Second, stop: 2 * time.Second}
 
 // Workers is the Sampler that starts the workers of a cell's peers.
 type Workers struct {
@@ -37,6 +39,7 @@ type Workers struct {
 	dir      string // for endpoints, mode 0700
 	spawner  *pinning.Spawner
 	janitor  *janitor
+	limits   limits
 	samples  int
 }
 
@@ -53,7 +56,7 @@ func NewWorkers(exe string, peers map[string]string, policy results.Policy, topo
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return &Workers{peers: peers, policy: policy, topology: topology, plan: plan, dir: dir,
-		spawner: pinning.NewSpawner(), janitor: j}, nil
+		spawner: pinning.NewSpawner(), janitor: j, limits: defaultLimits}, nil
 }
 
 // Close ends what NewWorkers started and removes the folder of the endpoints.
@@ -112,7 +115,7 @@ func (e *execution) run(ctx context.Context) error {
 		return err
 	}
 	var ready protocol.ReadyInfo
-	if err := server.expect(ctx, protocol.Ready, &ready, readyTime); err != nil {
+	if err := server.expect(ctx, protocol.Ready, &ready, e.w.limits.ready); err != nil {
 		return err
 	}
 	if ready.Endpoint == "" || strings.ContainsAny(ready.Endpoint, " \t\n") {
@@ -122,7 +125,7 @@ func (e *execution) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := client.expect(ctx, protocol.Ready, &protocol.ReadyInfo{}, readyTime); err != nil {
+	if err := client.expect(ctx, protocol.Ready, &protocol.ReadyInfo{}, e.w.limits.ready); err != nil {
 		return e.blame(client, err)
 	}
 	if err := e.readPlacement(); err != nil {
@@ -143,15 +146,15 @@ func (e *execution) run(ctx context.Context) error {
 		into   any
 		within time.Duration
 	}{
-		{protocol.Measuring, nil, MaxWarmup + grace},
-		{protocol.Done, nil, e.w.window(e.cell) + grace},
-		{protocol.Result, &m, grace},
+		{protocol.Measuring, nil, MaxWarmup + e.w.limits.grace},
+		{protocol.Done, nil, e.w.window(e.cell) + e.w.limits.grace},
+		{protocol.Result, &m, e.w.limits.grace},
 	} {
 		if err := client.expect(ctx, step.word, step.into, step.within); err != nil {
 			return e.blame(client, err)
 		}
 	}
-	if err := server.expect(ctx, protocol.Result, &ms, grace); err != nil {
+	if err := server.expect(ctx, protocol.Result, &ms, e.w.limits.grace); err != nil {
 		return err
 	}
 	if err := join(&m, &ms); err != nil {
@@ -239,7 +242,7 @@ func (e *execution) blame(client *process, err error) error {
 // end stops the processes, or after an error kills them, and waits until they are gone.
 func (e *execution) end(runErr error) error {
 	var errs []error
-	wait := stopTime
+	wait := e.w.limits.stop
 	if runErr != nil {
 		wait = leaveTime // its standard input ends, so it removes what it made and leaves
 	}

@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"msgbench/transports"
+	"msgbench/transports/pipe"
 	"msgbench/transports/shm"
+	"msgbench/transports/tcp"
 )
 
 // Table returns every transport, in the order of lists and tables.
 func Table() []transports.Transport {
 	return []transports.Transport{
-		shm.New(),
+		pipe.New(), shm.New(), tcp.New(),
 	}
 }
 

@@ -1,0 +1,257 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"msgbench/bench/worker"
+	"msgbench/pinning"
+	"msgbench/results"
+)
+
+// faultVar tells a worker of these tests how to misbehave: "role:fault".
+const faultVar = "MSGBENCH_TEST_FAULT"
+
+// TestMain makes this test binary the peer of its own runs: a real worker, or one with a fault.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "worker":
+			exit(faultyWorker(os.Args[2:]))
+		case "janitor":
+			exit(JanitorMain(os.Args[2], os.Stdin))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func faultyWorker(words []string) error {
+	role, fault, _ := strings.Cut(os.Getenv(faultVar), ":")
+	if !strings.Contains(strings.Join(words, " "), "role="+role+" ") {
+		return worker.Main(words, os.Stdin, os.Stdout)
+	}
+	hang := func() { time.Sleep(time.Hour) }
+	switch fault {
+	case "dies at once":
+		fmt.Fprintln(os.Stderr, "cannot go on")
+		os.Exit(7)
+	case "hangs at once":
+		hang()
+	case "nonsense":
+		fmt.Println("lorem ipsum")
+		hang()
+	case "bad json":
+		fmt.Println("ready {endpoint")
+		hang()
+	case "no endpoint":
+		fmt.Println(`ready {}`)
+		hang()
+	case "prints for ever":
+		for chunk := bytes.Repeat([]byte("x"), 1<<20); ; {
+			os.Stdout.Write(chunk)
+		}
+	case "many lines":
+		for {
+			os.Stdout.WriteString(strings.Repeat("x\n", 1<<16))
+		}
+	}
+	return worker.Main(words, os.Stdin, &lineHook{fault: fault, out: os.Stdout})
+}
+
+// lineHook changes what a real worker does when it prints a certain line.
+type lineHook struct {
+	fault string
+	out   io.Writer
+}
+
+func (h *lineHook) Write(line []byte) (int, error) {
+	word, _, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+	switch h.fault + " " + word {
+	case "dies in the window measuring":
+		time.AfterFunc(20*time.Millisecond, func() { os.Exit(7) })
+	case "hangs in the window measuring":
+		h.out.Write(line)
+		time.Sleep(time.Hour)
+	case "dies before its result result":
+		os.Exit(7)
+	case "no operation result":
+		line = []byte("result {\"window_ns\":1000}\n")
+	case "negative latency result":
+		line = []byte(`result {"window_ns":1000,"ops":1,"latency_hist":{"min":-5,"max":1,"sum":1,"values":[[1,1]]}}` + "\n")
+	case "never ends result":
+		h.out.Write(line)
+		time.Sleep(time.Hour)
+	case "stops itself result":
+		h.out.Write(line)
+		os.Exit(5)
+	}
+	return h.out.Write(line)
+}
+
+func testWorkers(t *testing.T) *Workers {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	topology, err := pinning.System()
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := results.DefaultPolicy()
+	policy.Duration, policy.MaxDuration = results.Duration(100*time.Millisecond), results.Duration(100*time.Millisecond)
+	policy.Warmup = results.Duration(10 * time.Millisecond)
+	w, err := NewWorkers(exe, map[string]string{"go": exe}, policy, topology, pinning.Plan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.limits = limits{ready: 3 * time.Second, grace: 3 * time.Second, stop: time.Second}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		left, err := os.ReadDir(os.Getenv("TMPDIR"))
+		if err != nil || len(left) > 0 {
+			t.Errorf("left in the folder for endpoints: %v %v", left, err)
+		}
+	})
+	return w
+}
+
+func testCell(transport string, rate int) results.Cell {
+	return results.Cell{Scenario: "ping-pong", Transport: transport, Client: "go", Server: "go", Payload: 64, Rate: rate}
+}
+
+func TestFaultsAreFailedSamples(t *testing.T) {
+	for _, c := range []struct {
+		fault  string
+		reason string // part of it
+		stderr string
+	}{
+		{"server:dies at once", `server ended before "ready": exit status 7`, "cannot go on"},
+		{"client:dies at once", `client ended before "ready": exit status 7`, "cannot go on"},
+		{"server:hangs at once", `server hangs: no "ready" within 3s`, ""},
+		{"server:nonsense", `server printed "lorem ipsum" where "ready" was expected`, ""},
+		{"client:nonsense", `client printed "lorem ipsum" where "ready" was expected`, ""},
+		{"server:bad json", "server: ready: invalid character", ""},
+		{"server:no endpoint", "server is ready without an endpoint", ""},
+		{"client:prints for ever", "client printed a line of more than 16 MiB", ""},
+		{"client:many lines", `client printed "x" where "ready" was expected`, ""},
+		{"client:dies in the window", "client ended", ""},
+		{"client:hangs in the window", `client hangs: no "done" within`, ""},
+		{"server:dies before its result", "server ended", ""},
+		{"client:dies before its result", `client ended before "result": exit status 7`, ""},
+		{"client:no operation", "the client sent 0 messages in the window", ""},
+		{"client:negative latency", "histogram: ", ""},
+		{"server:never ends", "server after its result: server did not end within 1s", ""},
+		{"client:stops itself", "client after its result: exit status 5", ""},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			w := testWorkers(t)
+			t.Setenv(faultVar, c.fault)
+			s, err := w.Sample(context.Background(), testCell("tcp", 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Outcome != results.Failed || !strings.Contains(s.Reason, c.reason) {
+				t.Fatalf("%s: %q, want failed: %q", s.Outcome, s.Reason, c.reason)
+			}
+			if strings.ContainsAny(s.Reason, "\n") || s.Measurement != nil {
+				t.Errorf("a failed sample has one line of reason and no measurement: %q %v", s.Reason, s.Measurement)
+			}
+			role, _, _ := strings.Cut(c.fault, ":")
+			if !strings.Contains(s.Stderr[role], c.stderr) {
+				t.Errorf("stderr %q, want %q", s.Stderr, c.stderr)
+			}
+			// The next sample is not touched by it.
+			t.Setenv(faultVar, "")
+			s, err = w.Sample(context.Background(), testCell("tcp", 0))
+			if err != nil || s.Outcome == results.Failed {
+				t.Errorf("the sample after it: %s %q %v", s.Outcome, s.Reason, err)
+			}
+		})
+	}
+}
+
+func TestSample(t *testing.T) {
+	w := testWorkers(t)
+	for _, rate := range []int{0, 2000} {
+		cell := testCell("tcp", rate)
+		s, err := w.Sample(context.Background(), cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Outcome == results.Failed {
+			t.Fatalf("%s: %s %v", cell.Key(), s.Reason, s.Stderr)
+		}
+		m := s.Measurement
+		if m.Ops == 0 || m.Sent != m.Ops || m.Received != m.Ops || m.Lost+m.Duplicated+m.Reordered != 0 {
+			t.Errorf("counts: %+v", m)
+		}
+		if m.Latency.Count() != m.Ops {
+			t.Errorf("%d latencies of %d operations", m.Latency.Count(), m.Ops)
+		}
+		if got, want := m.Thirds[0]+m.Thirds[1]+m.Thirds[2], m.Ops; got != want {
+			t.Errorf("thirds add up to %d of %d", got, want)
+		}
+		if m.PayloadBytes != m.Ops*64 || m.WarmupOps == 0 {
+			t.Errorf("payload %d B of %d operations, %d in warm-up", m.PayloadBytes, m.Ops, m.WarmupOps)
+		}
+		if rate > 0 {
+			if m.Loop != results.Paced || m.LatencyKind != results.Response || m.Service.Count() != m.Ops || m.Lateness.Count() != m.Ops {
+				t.Errorf("paced: %s %s service %d late %d", m.Loop, m.LatencyKind, m.Service.Count(), m.Lateness.Count())
+			}
+		} else if m.Loop != results.Closed || m.LatencyKind != results.RTT || m.Service != nil {
+			t.Errorf("closed: %s %s", m.Loop, m.LatencyKind)
+		}
+		if rate == 0 {
+			// One reading of the clock ends an operation and starts the next.
+			mean, _ := m.Latency.Mean()
+			if sum := mean * float64(m.Ops); sum < float64(m.WindowNs)*0.999 || sum > float64(m.WindowNs)*1.001 {
+				t.Errorf("latencies add up to %.0f ns of a window of %d ns", sum, m.WindowNs)
+			}
+		}
+		for _, role := range []string{results.Client, results.Server} {
+			p := s.Placement[role]
+			if p.PID == 0 || w.topology.CanPin && (len(p.Allowed) != 1 || p.Allowed[0] != p.Asked[0]) {
+				t.Errorf("placement of the %s: %+v", role, p)
+			}
+			if w.topology.CanPin && m.CPUNs[role] <= 0 {
+				t.Errorf("no CPU time of the %s: %v", role, m.CPUNs)
+			}
+			if m.RSS[role] <= 0 {
+				t.Errorf("no resident size of the %s: %v", role, m.RSS)
+			}
+		}
+	}
+}
+
+func TestCancelEndsTheSample(t *testing.T) {
+	w := testWorkers(t)
+	w.policy.MaxDuration = results.Duration(time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	_, err := w.Sample(ctx, testCell("shm", 0))
+	if err == nil || ctx.Err() == nil {
+		t.Fatalf("err %v", err)
+	}
+	if d := time.Since(begun); d > 10*time.Second {
+		t.Errorf("took %s", d)
+	}
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"msgbench": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the command line as a user does: one topic a file in testdata.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		Deadline:            time.Now().Add(2 * time.Minute),
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			// Endpoints of the runs go here, so that a script can see that none is left.
+			e.Setenv("TMPDIR", e.Getenv("WORK")+"/tmp")
+			return os.MkdirAll(e.Getenv("WORK")+"/tmp", 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":    cmdCode,
+			"lines":   cmdLines,
+			"nothing": cmdNothing,
+			"waitfor": cmdWaitFor,
+			"within":  cmdWithin,
+		},
+	})
+}
