@@ -33,7 +33,11 @@ func (h *Hist) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("histogram: %w", err)
 	}
 	n := Hist{min: math.MaxInt64, max: math.MinInt64}
-	if len(w.Values) > 0 {
+	if len(w.Values) == 0 {
+		if w.Min != 0 || w.Max != 0 || w.Sum != 0 || w.Clamped != 0 {
+			return fmt.Errorf("histogram: min %d, max %d and sum %d without values", w.Min, w.Max, w.Sum)
+		}
+	} else {
 		n = Hist{sparse: make([]bucket, 0, len(w.Values)), min: w.Min, max: w.Max, sum: w.Sum, clamped: w.Clamped}
 	}
 	last := int64(0)

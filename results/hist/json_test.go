@@ -57,6 +57,7 @@ func TestBadJSON(t *testing.T) {
 		{"zero count", `{"min":5,"max":5,"sum":5,"values":[[5,0]]}`, "histogram: count 0 at 5 ns"},
 		{"negative count", `{"min":5,"max":5,"sum":5,"values":[[5,-1]]}`, "histogram: count -1 at 5 ns"},
 		{"counts that overflow", `{"min":5,"max":6,"sum":5,"values":[[5,1125899906842624],[6,1]]}`, "histogram: count 1 at 6 ns: want at least 1, and at most 1125899906842624 in all"},
+		{"no values", `{"min":5,"max":9,"sum":14,"counts":[[5,1],[9,1]]}`, "histogram: min 5, max 9 and sum 14 without values"},
 		{"no extremes", `{"values":[[5,1]]}`, "histogram: min 0 and max 0, but nothing clamped to 1 to 60000000000"},
 		{"min above max", `{"min":9,"max":5,"sum":14,"values":[[5,1],[9,1]]}`, "histogram: min 9 above max 5"},
 		{"min above the values", `{"min":8,"max":9,"sum":17,"values":[[5,1],[9,1]]}`, "histogram: min 8, but the lowest value is 5"},
