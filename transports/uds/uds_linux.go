@@ -41,7 +41,7 @@ func newConn(c *net.UnixConn, o transports.Options) (transports.Conn, error) {
 	}
 	sndbuf, rcvbuf := fd.SocketFact(unix.SOL_SOCKET, unix.SO_SNDBUF), fd.SocketFact(unix.SOL_SOCKET, unix.SO_RCVBUF)
 	return newPacketConn(fd, o.MaxMessage, sndbuf, map[string]string{
-		"socket": "SOCK_SEQPACKET", "sndbuf": strconv.Itoa(sndbuf), "rcvbuf": strconv.Itoa(rcvbuf), "packet": strconv.Itoa(packetSize),
+		"socket": "SOCK_SEQPACKET", "sndbuf": strconv.Itoa(sndbuf), "rcvbuf": strconv.Itoa(rcvbuf), "packet": strconv.Itoa(min(packetSize, sndbuf-32)),
 	}), nil
 }
 
@@ -54,7 +54,7 @@ func (c *conn) InFlight(size int) int {
 	n, ok := c.known[size]
 	if !ok {
 		n = 1 // also if the kernel can't be asked
-		if cost, err := messageCost(size, c.sndbuf); err == nil {
+		if cost, err := messageCost(size, c.packet, c.sndbuf); err == nil {
 			n = max(1, c.sndbuf/cost)
 		}
 		c.known[size] = n
@@ -64,17 +64,21 @@ func (c *conn) InFlight(size int) int {
 
 // messageCost is how much of a socket's send buffer one message of size bytes takes, in bytes. It gives up once the
 // message has filled the buffer.
-func messageCost(size, sndbuf int) (int, error) {
+func messageCost(size, packet, sndbuf int) (int, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return 0, err
 	}
 	defer unix.Close(fds[0])
 	defer unix.Close(fds[1])
-	packet := make([]byte, min(packetSize, headSize+size))
+	// The kernel doubles what is set, as it did for what was read.
+	if err := unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_SNDBUF, sndbuf/2); err != nil {
+		return 0, err
+	}
+	buf := make([]byte, min(packet, headSize+size))
 	for left := size; ; {
-		n := min(left, packetSize-headSize)
-		if _, err := unix.Write(fds[0], packet[:headSize+n]); err == unix.EAGAIN {
+		n := min(left, packet-headSize)
+		if _, err := unix.Write(fds[0], buf[:headSize+n]); err == unix.EAGAIN {
 			return sndbuf + 1, nil
 		} else if err != nil {
 			return 0, err
