@@ -6,15 +6,25 @@ import (
 	"strings"
 
 	"msgbench/transports"
+	"msgbench/transports/nng"
 	"msgbench/transports/pipe"
 	"msgbench/transports/shm"
 	"msgbench/transports/tcp"
+	"msgbench/transports/uds"
+	"msgbench/transports/zmq"
 )
 
 // Table returns every transport, in the order of lists and tables.
 func Table() []transports.Transport {
 	return []transports.Transport{
-		pipe.New(), shm.New(), tcp.New(),
+		pipe.New(),
+		shm.New(),
+		uds.New(),
+		tcp.New(),
+		zmq.NewTCP(),
+		zmq.NewIPC(),
+		nng.NewTCP(),
+		nng.NewIPC(),
 	}
 }
 
