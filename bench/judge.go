@@ -37,7 +37,6 @@ func join(m, server *results.Measurement) error {
 // The limits beyond which a sample is not one of what was asked for. They look at the loop's own timing and at the shape
 // of the window, never at how good the result is.
 const (
-	maxRamp       = 1.35
 	lateFloor     = 100 * time.Microsecond
 	latePart      = 10 // of the interval: a tenth
 	lateQuantile  = 0.99
@@ -45,13 +44,13 @@ const (
 )
 
 // judge sets the outcome of a sample that ran to its end.
-func judge(s *results.Sample, cell results.Cell) {
+func judge(s *results.Sample, cell results.Cell, p results.Policy) {
 	s.Outcome = results.OK
 	if reason := late(s.Measurement, cell.Rate); reason != "" {
 		s.Outcome, s.Reason = results.Rejected, reason
 		return
 	}
-	if reason := ramp(s.Measurement, cell.Rate); reason != "" {
+	if reason := ramp(s.Measurement, cell.Rate, p.MaxRamp); reason != "" {
 		s.Outcome, s.Reason = results.Rejected, reason
 	}
 }
@@ -73,7 +72,7 @@ func late(m *results.Measurement, rate int) string {
 }
 
 // ramp says whether the window's last third differs from its first too much to call it steady.
-func ramp(m *results.Measurement, rate int) string {
+func ramp(m *results.Measurement, rate int, limit float64) string {
 	if len(m.Thirds) != 3 {
 		return ""
 	}
@@ -81,7 +80,7 @@ func ramp(m *results.Measurement, rate int) string {
 	if rate > 0 && math.Abs(first-last) <= 2 {
 		return "" // at a low rate a third holds few operations, give or take one at each end
 	}
-	if first > 0 && last > 0 && last/first <= maxRamp && first/last <= maxRamp {
+	if first > 0 && last > 0 && last/first <= limit && first/last <= limit {
 		return ""
 	}
 	if first == 0 {

@@ -33,6 +33,8 @@ var Settings = []Setting{
 		setFloat(1, 100, func(p *results.Policy) *float64 { return &p.CoreRatio })},
 	{"min-delivered", "share of the target rate that must be delivered (0 to 1)",
 		setFloat(0, 1, func(p *results.Policy) *float64 { return &p.MinDelivered })},
+	{"max-ramp", "largest throughput ratio, either way, of a window's last third to its first (1 to 1000)",
+		setFloat(1, 1000, func(p *results.Policy) *float64 { return &p.MaxRamp })},
 	{"reruns", "whole reruns of a cell that falls short (0 or 1)",
 		setInt(0, 1, func(p *results.Policy) *int { return &p.Reruns })},
 }

@@ -117,6 +117,7 @@ type suiteFile struct {
 	MinCore      word       `yaml:"min-core"`
 	CoreRatio    word       `yaml:"core-ratio"`
 	MinDelivered word       `yaml:"min-delivered"`
+	MaxRamp      word       `yaml:"max-ramp"`
 	Reruns       word       `yaml:"reruns"`
 	Cells        []cellSpec `yaml:"cells"`
 }
@@ -124,7 +125,7 @@ type suiteFile struct {
 func (f *suiteFile) setting(name string) word {
 	return map[string]word{
 		"samples": f.Samples, "duration": f.Duration, "max-duration": f.MaxDuration, "warmup": f.Warmup, "trim": f.Trim,
-		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "reruns": f.Reruns,
+		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "max-ramp": f.MaxRamp, "reruns": f.Reruns,
 	}[name]
 }
 

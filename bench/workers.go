@@ -94,7 +94,7 @@ func (w *Workers) Sample(ctx context.Context, cell results.Cell) (results.Sample
 		s.Stderr = e.stderr()
 		return s, nil
 	}
-	judge(&s, cell)
+	judge(&s, cell, w.policy)
 	return s, nil
 }
 

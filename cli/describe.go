@@ -57,8 +57,8 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "suite", Value: r.Suite},
 		{Key: "seed", Value: fmt.Sprint(r.Seed)},
 		{Key: "placement", Value: placementText(c)},
-		{Key: "policy", Value: fmt.Sprintf("%d samples a cell, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; %d rerun",
-			p.Samples, p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.Reruns)},
+		{Key: "policy", Value: fmt.Sprintf("%d samples a cell, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun",
+			p.Samples, p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns)},
 		{Key: "interval", Value: intervalText(p.Samples)},
 		{Key: "command", Value: strings.Join(r.CommandLine, " ")},
 	}

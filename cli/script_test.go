@@ -27,11 +27,12 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(e.Getenv("WORK")+"/tmp", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code":    cmdCode,
-			"lines":   cmdLines,
-			"nothing": cmdNothing,
-			"waitfor": cmdWaitFor,
-			"within":  cmdWithin,
+			"code":     cmdCode,
+			"lines":    cmdLines,
+			"nothing":  cmdNothing,
+			"waitfor":  cmdWaitFor,
+			"within":   cmdWithin,
+			"truncate": cmdTruncate,
 		},
 	})
 }

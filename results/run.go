@@ -30,6 +30,7 @@ type Policy struct {
 	MinCore      int      `json:"min_core" yaml:"min-core"`           // samples that must be left
 	CoreRatio    float64  `json:"core_ratio" yaml:"core-ratio"`       // largest max/min in the core, and in raw samples without a note
 	MinDelivered float64  `json:"min_delivered" yaml:"min-delivered"` // share of the target rate
+	MaxRamp      float64  `json:"max_ramp" yaml:"max-ramp"`           // largest ratio between the last and the first third of a window
 	Reruns       int      `json:"reruns" yaml:"reruns"`               // whole reruns of a cell that falls short: 0 or 1
 }
 
@@ -38,7 +39,7 @@ func DefaultPolicy() Policy {
 	return Policy{
 		Samples: 5, Duration: Duration(5 * time.Second), MaxDuration: Duration(20 * time.Second),
 		Warmup: Duration(200 * time.Millisecond),
-		Trim:   0.2, MinCore: 3, CoreRatio: 1.35, MinDelivered: 0.99, Reruns: 1,
+		Trim:   0.2, MinCore: 3, CoreRatio: 1.35, MinDelivered: 0.99, MaxRamp: 1.35, Reruns: 1,
 	}
 }
 
