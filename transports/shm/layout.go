@@ -30,7 +30,8 @@ const (
 	slotBytes   = 128
 	wordBytes   = 8                     // the header word at the start of each slot
 	inlineBytes = slotBytes - wordBytes // largest message inside a slot; up to 56 B share the line of the header word
-	areaAlign   = 64
+	lineBytes   = 64
+	areaAlign   = lineBytes
 
 	minSlots, maxSlots = 512, 1 << 16
 	minArea, maxArea   = 1 << 20, 16 << 20

@@ -87,3 +87,21 @@ func TestRatioToC(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamRatioToC holds the rate of a one-way stream against a plain ring of bytes in C.
+func TestStreamRatioToC(t *testing.T) {
+	rounds := perf(t)
+	a, b := twoCPUs(t)
+	bin := buildC(t, "stream")
+	for _, x := range []struct{ size, n int }{{40, 1_000_000}, {96, 1_000_000}, {1024, 300_000}, {4096, 100_000}, {64 << 10, 10_000}} {
+		var ratios, cs, gos []float64
+		for range rounds {
+			c := runC(t, "messages_per_s", bin, x.size, x.n, a, b)
+			g, _ := role{Stream: true, Size: x.size, N: x.n}.run(t, a, b)
+			cs, gos, ratios = append(cs, c), append(gos, g.PerSecond), append(ratios, g.PerSecond/c)
+		}
+		m := median(gos)
+		t.Logf("%6d B: %.2f M/s, %.0f MB/s, C %.2f M/s, best %.2f and %.2f M/s, median ratio %.2f, all %.2f",
+			x.size, m/1e6, m*float64(x.size)/1e6, median(cs)/1e6, slices.Max(gos)/1e6, slices.Max(cs)/1e6, median(ratios), ratios)
+	}
+}

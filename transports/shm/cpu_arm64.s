@@ -19,3 +19,9 @@ again:
 changed:
 	MOVD R3, ret+24(FP)
 	RET
+
+// func prefetchWrite(addr unsafe.Pointer)
+TEXT ·prefetchWrite(SB), NOSPLIT, $0-8
+	MOVD addr+0(FP), R0
+	PRFM (R0), PSTL1KEEP
+	RET

@@ -2,7 +2,10 @@
 
 package shm
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // poll is the same without a spin hint.
 func poll(addr *uint64, old uint64, n int) uint64 {
@@ -13,3 +16,5 @@ func poll(addr *uint64, old uint64, n int) uint64 {
 	}
 	return old
 }
+
+func prefetchWrite(unsafe.Pointer) {}
