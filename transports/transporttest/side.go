@@ -9,7 +9,7 @@ import (
 )
 
 // deadline is how long a step may take before it counts as hung. Generous: steps take milliseconds, machines are loaded.
-const deadline = 20 * time.Second
+var deadline = 20 * time.Second
 
 // side is a thread of control: it runs what it is told in order, on one locked thread where the transport wants that.
 type side struct {
