@@ -25,3 +25,9 @@ func Interval(values []float64) (lo, hi, level float64, ok bool) {
 	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(v, &benchmath.DefaultThresholds), Confidence)
 	return s.Lo, s.Hi, s.Confidence, true
 }
+
+// Level is the level of the interval of n values, for the tables that print it; false where there is none.
+func Level(n int) (level float64, ok bool) {
+	_, _, level, ok = Interval(make([]float64, max(n, 0)))
+	return level, ok
+}

@@ -14,8 +14,7 @@ const (
 	NoteFailed     = "failed"      // samples that failed, also those of an attempt that a retry replaced
 	NoteIncomplete = "incomplete"  // decided on fewer samples than asked for
 	NoteOutlier    = "raw outlier" // the core holds, all samples together would not
-	NoteRamp       = "ramp"        // throughput rose or fell within the window
-	NoteRejected   = "rejected"    // measured, but not what was asked for, and measured again
+	NoteRejected   = "rejected"    // measured, but not what was asked for (schedule not kept, ramp), and measured again
 )
 
 // Note is something that a reader of a row must know.
@@ -57,7 +56,7 @@ func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
 	for _, j := range list {
 		for _, n := range slices.Concat(
 			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), outlierNote(run.Policy, j),
-			rampNote(run.Policy, j), rejectedNotes(j),
+			rejectedNotes(j),
 		) {
 			n.Cell = j.key
 			notes = append(notes, n)
@@ -94,22 +93,48 @@ func rerunNote(p results.Policy, j judged) []Note {
 }
 
 // failedNotes has a note for each reason.
-func failedNotes(j judged) []Note { return byReason(j, results.Failed, NoteFailed) }
+func failedNotes(j judged) []Note {
+	return grouped(j, results.Failed, NoteFailed, func(reason string) (string, string) { return reason, "" })
+}
 
-func rejectedNotes(j judged) []Note { return byReason(j, results.Rejected, NoteRejected) }
+// rejectedNotes has a note for each kind of reason, which stands before its colon; the figures after it differ.
+func rejectedNotes(j judged) []Note {
+	return grouped(j, results.Rejected, NoteRejected, func(reason string) (string, string) {
+		kind, figures, _ := strings.Cut(reason, ": ")
+		return kind, figures
+	})
+}
 
-func byReason(j judged, outcome, kind string) []Note {
-	var notes []Note
+// most is how many figures a note tells.
+const most = 5
+
+// grouped makes a note of the samples of one outcome, in all attempts, whose reasons are of one kind.
+func grouped(j judged, outcome, note string, split func(reason string) (kind, figures string)) []Note {
+	var kinds []string
+	figures := map[string][]string{}
+	at := map[string][]placed{}
 	for _, a := range j.attempts {
 		for _, s := range a.of(outcome) {
-			text := oneLine(s.Reason)
-			i := slices.IndexFunc(notes, func(n Note) bool { return n.Text == text })
-			if i < 0 {
-				i = len(notes)
-				notes = append(notes, Note{Kind: kind, Text: text})
+			kind, f := split(oneLine(s.Reason))
+			if len(at[kind]) == 0 {
+				kinds = append(kinds, kind)
 			}
-			notes[i].At = append(notes[i].At, places([]placed{s})...)
+			at[kind] = append(at[kind], s)
+			if f != "" {
+				figures[kind] = append(figures[kind], f)
+			}
 		}
+	}
+	notes := make([]Note, len(kinds))
+	for i, kind := range kinds {
+		text, f := kind, figures[kind]
+		if n := len(f); n > most {
+			f = append(f[:most:most], fmt.Sprintf("and %d more", n-most))
+		}
+		if len(f) > 0 {
+			text += ": " + strings.Join(f, "; ")
+		}
+		notes[i] = Note{Kind: note, Text: text, At: places(at[kind])}
 	}
 	return notes
 }
@@ -145,26 +170,4 @@ func (f finding) figures() string {
 		}
 	}
 	return strings.Join(v, ", ")
-}
-
-// rampNote tells of windows whose last third was faster or slower than their first.
-func rampNote(p results.Policy, j judged) []Note {
-	var ramps []placed
-	var text []string
-	for _, s := range j.valid {
-		t := s.Measurement.Thirds
-		if len(t) != 3 || t[0] == t[2] {
-			continue
-		}
-		ratio := spread([]float64{float64(min(t[0], t[2])), float64(max(t[0], t[2]))})
-		if within(ratio, p.CoreRatio) {
-			continue
-		}
-		ramps = append(ramps, s)
-		text = append(text, fmt.Sprintf("%.2f", float64(t[2])/float64(max(t[0], 1))))
-	}
-	if len(ramps) == 0 {
-		return nil
-	}
-	return []Note{{Kind: NoteRamp, Text: "last third of the window over its first: " + strings.Join(text, ", "), At: places(ramps)}}
 }

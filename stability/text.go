@@ -26,13 +26,17 @@ func short(v float64) string {
 
 // above is "1.52 > 1.35", with as many decimals as it takes to tell the two apart.
 func above(ratio, limit float64) string {
-	l := strconv.FormatFloat(limit, 'f', -1, 64)
 	for d := 2; d < 15; d++ {
-		if r := strconv.FormatFloat(ratio, 'f', d, 64); strings.TrimRight(r, "0") != strings.TrimRight(l, "0") {
-			return r + " > " + l
+		if r := strconv.FormatFloat(ratio, 'f', d, 64); parsed(r) != limit {
+			return r + " > " + strconv.FormatFloat(limit, 'f', -1, 64)
 		}
 	}
-	return strconv.FormatFloat(ratio, 'g', -1, 64) + " > " + l
+	return strconv.FormatFloat(ratio, 'g', -1, 64) + " > " + strconv.FormatFloat(limit, 'f', -1, 64)
+}
+
+func parsed(s string) float64 {
+	v, _ := strconv.ParseFloat(s, 64) // of FormatFloat
+	return v
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

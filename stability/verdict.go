@@ -82,7 +82,7 @@ func judge(p results.Policy, g cellSamples, known capacity) judged {
 		first := find(p, g.cell, g.attempts[0], known)
 		switch j.verdict {
 		case results.Stable:
-			j.verdict, j.reason = results.Recovered, "rerun; first attempt: "+first.summary()
+			j.verdict, j.reason = results.Recovered, "first attempt: "+first.summary()
 		case results.Unstable:
 			j.reason += "; first attempt: " + first.summary()
 		}
