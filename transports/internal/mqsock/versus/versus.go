@@ -32,7 +32,8 @@ const (
 )
 
 // Run compares the programs "adapter" and "bare" with messages of so many bytes, ops operations each time, and logs the
-// median over the rounds of adapter/bare throughput. It only runs where MSGBENCH_VERSUS_ROUNDS says how many rounds.
+// median over the rounds of adapter/bare throughput, and of bare/adapter CPU time of both processes, start and end
+// included, which a busy machine disturbs less. It only runs where MSGBENCH_VERSUS_ROUNDS says how many rounds.
 func Run(t *testing.T, programs map[string]Program, size, ops int) {
 	if task := os.Getenv(childEnv); task != "" {
 		f := strings.Fields(task)
@@ -48,23 +49,24 @@ func Run(t *testing.T, programs map[string]Program, size, ops int) {
 	if rounds == 0 {
 		t.Skip("set MSGBENCH_VERSUS_ROUNDS to measure")
 	}
-	var ratios []float64
+	var ratios, cpuRatios []float64
 	took := map[string][]float64{}
 	for r := range rounds {
 		order := []string{"adapter", "bare"}
 		if r%2 == 1 {
 			slices.Reverse(order)
 		}
-		ns := map[string]float64{}
+		ns, cpu := map[string]float64{}, map[string]float64{}
 		for _, name := range order {
-			ns[name] = sample(t, name, size, ops)
+			ns[name], cpu[name] = sample(t, name, size, ops)
 			took[name] = append(took[name], ns[name])
 		}
 		ratios = append(ratios, ns["bare"]/ns["adapter"])
+		cpuRatios = append(cpuRatios, cpu["bare"]/cpu["adapter"])
 	}
 	slices.Sort(ratios)
-	t.Logf("%d B: adapter %.2f µs, bare %.2f µs, throughput ratio %.3f (%.3f to %.3f in %d rounds)",
-		size, median(took["adapter"])/1e3, median(took["bare"])/1e3, median(ratios), ratios[0], ratios[rounds-1], rounds)
+	t.Logf("%d B: adapter %.2f µs, bare %.2f µs, throughput ratio %.3f (%.3f to %.3f in %d rounds), CPU time ratio %.3f",
+		size, median(took["adapter"])/1e3, median(took["bare"])/1e3, median(ratios), ratios[0], ratios[rounds-1], rounds, median(cpuRatios))
 }
 
 func median(x []float64) float64 {
@@ -72,8 +74,8 @@ func median(x []float64) float64 {
 	return (x[len(x)/2] + x[(len(x)-1)/2]) / 2
 }
 
-// sample runs one program in two processes and returns nanoseconds per operation.
-func sample(t *testing.T, name string, size, ops int) float64 {
+// sample runs one program in two processes. It returns nanoseconds per operation, of time and of CPU.
+func sample(t *testing.T, name string, size, ops int) (ns, cpu float64) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "vs")
 	if err != nil {
@@ -102,11 +104,16 @@ func sample(t *testing.T, name string, size, ops int) float64 {
 	}
 	client, out := start("0", "client", endpoint)
 	defer client.Wait()
-	var ns float64
 	if _, err := fmt.Fscanln(out, &ns); err != nil {
 		t.Fatalf("%s: no result: %v", name, err)
 	}
-	return ns
+	client.Wait()
+	server.Process.Kill()
+	server.Wait()
+	for _, p := range []*exec.Cmd{client, server} {
+		cpu += float64(p.ProcessState.UserTime()+p.ProcessState.SystemTime()) / float64(warmUp+ops)
+	}
+	return ns, cpu
 }
 
 // child is the life of one process.
