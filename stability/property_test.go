@@ -54,7 +54,7 @@ func random(r *rand.Rand) (results.Run, []results.Sample) {
 func TestProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 21))
 	seen := map[string]int{}
-	for range 100 {
+	for range 40 {
 		run, samples := random(r)
 		rows, err := Rows(run, samples)
 		if err != nil {
