@@ -8,7 +8,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// asProgram makes the test binary msgbench itself, for tests that start it by its own path.
+const asProgram = "MSGBENCH_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	// The processes of a run, too: a test binary that took their words for its own would run all tests again, each of
+	// which would start more of them.
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && (os.Args[1] == "worker" || os.Args[1] == "janitor") {
+		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	testscript.Main(m, map[string]func(){
 		"msgbench": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})

@@ -1,0 +1,191 @@
+package scenarios
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"msgbench/results"
+)
+
+// chanConn is a connection between two goroutines: enough to try what the sides say to each other.
+type chanConn struct {
+	in, out chan []byte
+	closed  chan struct{}
+	spoil   func(n int, msg []byte) [][]byte // what becomes of the nth message received; nil: nothing
+	n       int
+	pending [][]byte
+}
+
+var errTimeout = errors.New("nothing came")
+
+func pair() (*chanConn, *chanConn) {
+	a, b, closed := make(chan []byte, 64), make(chan []byte, 64), make(chan struct{})
+	return &chanConn{in: a, out: b, closed: closed}, &chanConn{in: b, out: a, closed: closed}
+}
+
+func (c *chanConn) Send(msg []byte) error {
+	select {
+	case c.out <- append([]byte(nil), msg...):
+		return nil
+	case <-c.closed:
+		return errors.New("closed")
+	}
+}
+
+func (c *chanConn) Recv() ([]byte, error) {
+	for {
+		if len(c.pending) > 0 {
+			m := c.pending[0]
+			c.pending = c.pending[1:]
+			return m, nil
+		}
+		select {
+		case m := <-c.in:
+			c.n++
+			c.pending = [][]byte{m}
+			if c.spoil != nil {
+				c.pending = c.spoil(c.n, m)
+			}
+		case <-c.closed:
+			return nil, errors.New("closed")
+		case <-time.After(200 * time.Millisecond):
+			return nil, errTimeout
+		}
+	}
+}
+
+func (c *chanConn) InFlight(int) int         { return 64 }
+func (c *chanConn) Facts() map[string]string { return map[string]string{} }
+func (c *chanConn) Close() error             { return nil }
+
+// runPair runs both sides of a scenario and returns what they measured.
+func runPair(t *testing.T, s Scenario, p Params, client, server *chanConn) (m, ms *results.Measurement, clientErr, serverErr error) {
+	t.Helper()
+	nothing := func() {}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ms, serverErr = s.Server(&Side{Conn: server, Params: p, Measuring: nothing, Done: nothing})
+	}()
+	m, clientErr = s.Client(&Side{Conn: client, Params: p, Measuring: nothing, Done: nothing})
+	if clientErr != nil {
+		close(client.closed)
+	}
+	<-done
+	return
+}
+
+func smallParams(payload, rate int) Params {
+	return Params{Payload: payload, Rate: rate, Warmup: time.Millisecond, WarmupOps: 10, WarmupMax: 100 * time.Millisecond,
+		Window: 20 * time.Millisecond}
+}
+
+func TestPingPong(t *testing.T) {
+	for _, payload := range []int{0, 1, 7, 8, 64, 4096, 5000} {
+		for _, rate := range []int{0, 1000} {
+			c, s := pair()
+			m, ms, err, serr := runPair(t, PingPong, smallParams(payload, rate), c, s)
+			if err != nil || serr != nil {
+				t.Fatalf("%d B at %d: %v, %v", payload, rate, err, serr)
+			}
+			if m.Ops == 0 || ms.Received != m.Sent {
+				t.Errorf("%d B at %d: %d operations, sent %d, the server received %d", payload, rate, m.Ops, m.Sent, ms.Received)
+			}
+			if rate > 0 {
+				if want := int64(20); m.Ops > want || m.WindowNs < int64(20*time.Millisecond) {
+					t.Errorf("%d operations at %d/s in %d ns", m.Ops, rate, m.WindowNs)
+				}
+			}
+		}
+	}
+}
+
+// Every way in which a peer can spoil a message is noticed, at either side.
+func TestPingPongNoticesFaults(t *testing.T) {
+	const at = 17 // within the warm-up or the window, whichever comes: both check
+	faults := map[string]func(m []byte) [][]byte{
+		"repeats":   func(m []byte) [][]byte { return [][]byte{m, m} },
+		"drops":     func(m []byte) [][]byte { return nil },
+		"truncates": func(m []byte) [][]byte { return [][]byte{m[:len(m)-1]} },
+		"cuts the envelope": func(m []byte) [][]byte {
+			return [][]byte{m[:20]}
+		},
+		"corrupts the first byte of the payload": flip(envelope),
+		"corrupts the last byte":                 flip(-1),
+		"corrupts a byte in the middle":          flip(envelope + 30),
+		"corrupts the sequence":                  flip(0),
+		"corrupts the kind":                      flip(16),
+		"corrupts the length":                    flip(20),
+		"corrupts the zero":                      flip(31),
+		"answers an old one": func(m []byte) [][]byte {
+			old := append([]byte(nil), m...)
+			binary.LittleEndian.PutUint64(old, seqOf(m)-2)
+			return [][]byte{old}
+		},
+		"skips one": func(m []byte) [][]byte {
+			next := append([]byte(nil), m...)
+			binary.LittleEndian.PutUint64(next, seqOf(m)+1)
+			return [][]byte{next}
+		},
+	}
+	for name, fault := range faults {
+		for _, side := range []string{"client", "server"} {
+			t.Run(name+"/"+side, func(t *testing.T) {
+				c, s := pair()
+				spoil := func(n int, m []byte) [][]byte {
+					if n == at {
+						return fault(m)
+					}
+					return [][]byte{m}
+				}
+				if side == "client" {
+					c.spoil = spoil
+				} else {
+					s.spoil = spoil
+				}
+				_, _, err, serr := runPair(t, PingPong, smallParams(64, 0), c, s)
+				if err == nil && serr == nil {
+					t.Fatal("nobody noticed")
+				}
+				// A byte spoiled on its way to the server comes back, and only the client knows what it should be.
+				for _, e := range []error{err, serr} {
+					if e != nil && strings.Contains(e.Error(), "\n") {
+						t.Errorf("not one line: %q", e)
+					}
+				}
+				t.Log(err, "/", serr)
+			})
+		}
+	}
+}
+
+// flip spoils one byte, counted from the end where at is negative.
+func flip(at int) func([]byte) [][]byte {
+	return func(m []byte) [][]byte {
+		b := append([]byte(nil), m...)
+		i := at
+		if i < 0 {
+			i += len(b)
+		}
+		b[i] ^= 0x40
+		return [][]byte{b}
+	}
+}
+
+func TestSequenceErrorSaysWhat(t *testing.T) {
+	for _, c := range []struct {
+		got, want uint64
+		text      string
+	}{
+		{4, 5, "message 4 came twice"},
+		{2, 5, "message 2 came late: 5 was expected"},
+		{7, 5, "message 7 came where 5 was expected: 2 lost"},
+	} {
+		if got := (&sequenceError{c.got, c.want}).Error(); got != c.text {
+			t.Errorf("%q, want %q", got, c.text)
+		}
+	}
+}
