@@ -1,3 +1,5 @@
+//go:build unix
+
 package nng_test
 
 import (

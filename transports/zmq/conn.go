@@ -16,6 +16,9 @@ import (
 // lingerTime bounds how long Close waits for the library to write the last reply.
 const lingerTime = 2 * time.Second
 
+// copyBelow is the size in bytes from which waiting for a reply to be written costs less than copying it.
+const copyBelow = 16 << 10
+
 // errTurn is for calls that break the alternation of request and reply.
 var errTurn = errors.New("request-reply alternates: a reply needs a request")
 
@@ -30,8 +33,8 @@ type conn struct {
 	closed  chan struct{} // by Close
 
 	// The call that sends a reply returns before it is written, by a goroutine of the library that reads the slice it was
-	// given. So it gets a copy, in one of two buffers in turn: once the library has taken a reply, it is done with the
-	// one before.
+	// given. So a small reply is copied, into one of two buffers in turn: once the library has taken a reply, it is done
+	// with the one before. A large one is waited for.
 	owed   atomic.Bool  // a request has been received and not been answered
 	given  atomic.Int64 // replies given to the library
 	copies [2][]byte
@@ -76,6 +79,9 @@ func (c *conn) reply(msg []byte) error {
 	if !c.owed.CompareAndSwap(true, false) {
 		return c.wrap(errTurn)
 	}
+	if len(msg) >= copyBelow {
+		return c.largeReply(msg)
+	}
 	b := &c.copies[c.given.Load()&1]
 	if cap(*b) == 0 || cap(*b) < len(msg) {
 		*b = make([]byte, max(len(msg), 256))
@@ -86,6 +92,25 @@ func (c *conn) reply(msg []byte) error {
 	}
 	c.given.Add(1)
 	return nil
+}
+
+// largeReply hands the library the caller's slice and waits until it has been written.
+func (c *conn) largeReply(msg []byte) error {
+	k := c.out
+	select {
+	case <-k.written: // of a reply that was given up
+	default:
+	}
+	if err := k.sock.SendMulti(zmq4.NewMsg(msg)); err != nil {
+		return c.failed(err)
+	}
+	c.given.Add(1)
+	select {
+	case <-k.written:
+		return nil
+	case <-k.ctx.Done():
+		return c.failed(k.ctx.Err())
+	}
 }
 
 // Recv returns the next message in memory of its own: zmq4 v0.17.0 allocates each frame.

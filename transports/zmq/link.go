@@ -24,12 +24,14 @@ type link struct {
 	max     int  // bytes of the largest message
 	nagle   bool // leave TCP_NODELAY off
 	fate    *mqsock.Fate
+	ctx     context.Context    // the socket's
 	cancel  context.CancelFunc // ends what the socket does
 	gate    *gate              // on the listening side
 	wire    *tap               // the connection; set before up is closed
 	up      chan struct{}      // closed when the handshake is over
 	upOnce  sync.Once
-	replies atomic.Int64 // bodies that a REP socket has written
+	replies atomic.Int64  // bodies that a REP socket has written
+	written chan struct{} // told when a REP socket has written a large one
 }
 
 // quiet is for the library's log: it would write to standard error when a stray client fails its handshake.
@@ -40,7 +42,8 @@ const forever = 1000 * time.Hour
 
 func newLink(typ zmq4.SocketType, o transports.Options, fate *mqsock.Fate) *link {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &link{typ: typ, max: o.MaxMessage, nagle: o.Nagle, fate: fate, cancel: cancel, up: make(chan struct{})}
+	k := &link{typ: typ, max: o.MaxMessage, nagle: o.Nagle, fate: fate, ctx: ctx, cancel: cancel,
+		up: make(chan struct{}), written: make(chan struct{}, 1)}
 	options := []zmq4.Option{
 		zmq4.WithSecurity(&handshake{null.Security(), k}),
 		zmq4.WithLogger(quiet),
@@ -75,6 +78,12 @@ func (h *handshake) Encrypt(w io.Writer, frame []byte) (int, error) {
 	n, err := h.Security.Encrypt(w, frame)
 	if cap(frame) > 0 { // not one of the empty frames before the body
 		h.k.replies.Add(1)
+	}
+	if len(frame) >= copyBelow {
+		select {
+		case h.k.written <- struct{}{}:
+		default:
+		}
 	}
 	return n, err
 }

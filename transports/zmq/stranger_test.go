@@ -96,7 +96,7 @@ func TestStrangersStayOutside(t *testing.T) {
 		t.Fatalf("got %q, %v", got, err)
 	}
 	for _, s := range []net.Conn{silent, babbler} {
-		s.SetReadDeadline(time.Now().Add(5 * time.Second))
+		s.SetReadDeadline(time.Now().Add(8 * time.Second))
 		if _, err := io.Copy(io.Discard, s); errors.Is(err, net.ErrClosed) || isTimeout(err) {
 			t.Errorf("a stranger is still connected after the peer is in: %v", err)
 		}

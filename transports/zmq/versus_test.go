@@ -1,3 +1,5 @@
+//go:build unix
+
 package zmq_test
 
 import (

@@ -20,7 +20,7 @@ import (
 )
 
 // HandshakeTime bounds how long a peer may take to greet. A client that connects and stays silent is dropped after it.
-const HandshakeTime = 5 * time.Second
+const HandshakeTime = 10 * time.Second
 
 // The kinds of endpoint, which are the schemes of the libraries' own addresses, so that a C program can use them as is.
 const (
