@@ -233,7 +233,8 @@ func (r role) sink(c *conn) (outcome, error) {
 }
 
 // run plays r between a server pinned on CPU scpu and a client pinned on CPU ccpu.
-func (r role) run(t testing.TB, ccpu, scpu int) (client, server outcome) {
+// The client runs under the program that is given, if any.
+func (r role) run(t testing.TB, ccpu, scpu int, under ...string) (client, server outcome) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "shm")
 	if err != nil {
@@ -243,7 +244,7 @@ func (r role) run(t testing.TB, ccpu, scpu int) (client, server outcome) {
 	r.Options.Dir = dir
 	s := start(t, r, scpu)
 	r.Endpoint = s.line(t)
-	c := start(t, r, ccpu)
+	c := start(t, r, ccpu, under...)
 	s.result(t, &server)
 	c.result(t, &client)
 	return client, server
@@ -257,13 +258,14 @@ type process struct {
 
 // start begins a role on a CPU. The affinity is that of a thread of ours, from which the child inherits it; the thread
 // ends with its goroutine.
-func start(t testing.TB, r role, cpu int) *process {
+func start(t testing.TB, r role, cpu int, under ...string) *process {
 	t.Helper()
 	js, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(os.Args[0])}
+	argv := append(under, os.Args[0])
+	p := &process{cmd: exec.Command(argv[0], argv[1:]...)}
 	p.cmd.Env = append(os.Environ(), roleEnv+"="+string(js))
 	p.cmd.Stderr = os.Stderr
 	p.in, _ = p.cmd.StdinPipe()
@@ -303,6 +305,9 @@ func (p *process) result(t testing.TB, o *outcome) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(p.line(t)), o); err != nil {
 		t.Fatal(err)
+	}
+	if err := p.cmd.Wait(); err != nil { // what it runs under writes its log at the end
+		t.Error(err)
 	}
 }
 

@@ -12,12 +12,12 @@ import (
 )
 
 // Spin limits. maxSpin is about what a sleep and a wake cost together on an idle virtual CPU: spinning longer than
-// that costs more than it can save. probeSpin is several round trips between two cores.
+// that costs more than it can save.
 const (
-	maxSpin    = 50 * time.Microsecond
-	probeSpin  = 4 * time.Microsecond
-	minSpin    = 1 * time.Microsecond
-	probeEvery = 32 // waits without spinning between two tries
+	maxSpin  = 50 * time.Microsecond
+	minSpin  = 1 * time.Microsecond
+	minProbe = 32   // waits without spinning before a try; doubled by each try that fails
+	maxProbe = 4096 // a 50 µs try then costs 12 ns a wait
 
 	firstPolls = 32 // before a receiver gives back and looks at anything else
 	chunk      = 32 // polls between two looks at the clock (about 40 ns) and at the state
@@ -42,11 +42,12 @@ type waiter struct {
 	state  *atomic.Uint32 // of the connection
 	limit  time.Duration  // how long Hybrid spins now
 	unspun int            // waits since the last try, while limit is 0
+	probe  int            // waits between two tries, while limit is 0
 	naps   atomic.Uint64  // futex waits that were entered, for tests and diagnosis
 }
 
 func newWaiter(mode transports.Wait, sleeps *uint32, state *atomic.Uint32) waiter {
-	return waiter{mode: mode, sleeps: sleeps, state: state, limit: maxSpin}
+	return waiter{mode: mode, sleeps: sleeps, state: state, limit: maxSpin, probe: minProbe}
 }
 
 // change returns *addr once it is not old, or old once the state of the connection is not 0.
@@ -70,27 +71,36 @@ func (w *waiter) change(addr *uint64, old uint64) uint64 {
 
 // budget is how long to spin this time.
 //
-// Two processes on one core never see a spin succeed: each spin only keeps the peer from running. The limit falls to 0
-// within a few waits, and the round trip to that of two context switches. The tries bring it back when the peer gets a
-// core of its own. The length of a sleep can't tell: a peer on the same core answers as fast as one on another.
+// Two processes on one core seldom see a spin succeed: each spin only keeps the peer from running. The limit falls to 0
+// within a few waits, and the round trip to that of two context switches. A try with the whole limit now and then finds
+// out when the peer has got a core of its own.
+//
+// Tried and dropped: short tries (4 µs). Two sides on two cores that both have come to sleep stay so, since each try is
+// over before the other one has been woken. Taking a short sleep for the sign of a fast peer does not work either: on
+// the same core a sleep is as short.
 func (w *waiter) budget() time.Duration {
 	if w.limit > 0 {
 		return w.limit
 	}
-	if w.unspun++; w.unspun < probeEvery {
+	if w.unspun++; w.unspun < w.probe {
 		return 0
 	}
 	w.unspun = 0
-	return probeSpin
+	return maxSpin
 }
 
+// learn takes in how a spin of at most limit ended.
 func (w *waiter) learn(limit time.Duration, ok bool) {
 	switch {
-	case ok && w.limit < maxSpin:
-		w.limit = min(max(2*limit, probeSpin), maxSpin)
-	case !ok && limit/2 < minSpin || !ok && w.limit == 0:
+	case ok && w.limit == 0:
+		w.limit, w.probe = maxSpin, minProbe
+	case ok:
+		w.limit = min(2*limit, maxSpin)
+	case w.limit == 0:
+		w.probe = min(2*w.probe, maxProbe)
+	case limit/2 < minSpin:
 		w.limit = 0
-	case !ok:
+	default:
 		w.limit = limit / 2
 	}
 }
