@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 
@@ -12,9 +13,19 @@ import (
 
 // operation is one client's unit of work.
 type operation interface {
-	// do performs one operation, whose first message is stamped with now, and returns how many it counts for.
-	do(now int64) (int64, error)
+	// do performs one operation, whose first message is stamped with now. It returns how many it counts for, and since
+	// when its latency counts: from now, unless what it received was sent earlier.
+	do(now int64) (items, since int64, err error)
 }
+
+// primer is an operation that keeps requests in flight between its own.
+type primer interface {
+	prime(now int64) error
+	drain() error
+}
+
+// beginner is an operation with counts of its own, which begin with the window.
+type beginner interface{ begin() }
 
 // controller tells the other side where the window begins and ends.
 type controller interface {
@@ -29,7 +40,7 @@ func drive(s *Side, ctl controller, op operation) (*results.Measurement, error) 
 		l.service, l.lateness = hist.New(), hist.New()
 		measure.PreciseTimers()
 	}
-	m := &results.Measurement{Loop: results.Closed, LatencyKind: results.RTT}
+	m := &results.Measurement{Loop: results.Closed, LatencyKind: results.RTT, Hops: 1}
 	if err := l.warmUp(s.Params, m); err != nil {
 		return nil, fmt.Errorf("warm-up: %w", err)
 	}
@@ -42,6 +53,9 @@ func drive(s *Side, ctl controller, op operation) (*results.Measurement, error) 
 		return nil, err
 	}
 	l.reset()
+	if b, ok := op.(beginner); ok {
+		b.begin()
+	}
 	counters.begin()
 	if err := cpu.begin(); err != nil {
 		return nil, err
@@ -49,6 +63,9 @@ func drive(s *Side, ctl controller, op operation) (*results.Measurement, error) 
 	err := l.window(s.Params)
 	cpuErr := cpu.end()
 	if err != nil {
+		return nil, err
+	}
+	if err := l.drain(); err != nil {
 		return nil, err
 	}
 	counters.end(m, results.Client)
@@ -99,6 +116,9 @@ func (l *loop) reset() {
 // same histograms, so that their pages are there; reset forgets it.
 func (l *loop) warmUp(p Params, m *results.Measurement) error {
 	start := measure.Now()
+	if err := l.prime(start); err != nil {
+		return err
+	}
 	last := start + int64(p.WarmupMax)
 	step := start
 	for {
@@ -110,9 +130,23 @@ func (l *loop) warmUp(p Params, m *results.Measurement) error {
 		now := measure.Now()
 		if now >= last || now-start >= int64(p.Warmup) && l.ops >= p.WarmupOps {
 			m.WarmupNs, m.WarmupOps = now-start, l.ops
-			return nil
+			return l.drain()
 		}
 	}
+}
+
+func (l *loop) prime(now int64) error {
+	if p, ok := l.op.(primer); ok {
+		return p.prime(now)
+	}
+	return nil
+}
+
+func (l *loop) drain() error {
+	if p, ok := l.op.(primer); ok {
+		return p.drain()
+	}
+	return nil
 }
 
 // window runs the operations that count. It is three thirds long, so that a ramp shows.
@@ -122,12 +156,19 @@ func (l *loop) window(p Params) error {
 	}
 	l.start = measure.Now()
 	l.end = l.start
+	if err := l.prime(l.start); err != nil {
+		return err
+	}
 	for i := range l.thirds {
-		before := l.items
-		if err := l.closed(l.end, l.start+int64(p.Window)*int64(i+1)/3); err != nil {
+		before := l.ops
+		until, most := l.start+int64(p.Window)*int64(i+1)/3, int64(math.MaxInt64)
+		if p.Count > 0 {
+			until, most = math.MaxInt64, p.Count*int64(i+1)/3
+		}
+		if err := l.closed(l.end, until, most); err != nil {
 			return err
 		}
-		l.thirds[i] = l.items - before
+		l.thirds[i] = l.ops - before
 	}
 	return nil
 }
@@ -135,15 +176,18 @@ func (l *loop) window(p Params) error {
 func (l *loop) pacedWindow(p Params) error {
 	// A whole number of intervals, at least one: the window ends when the operation after the last would be due.
 	n := max(int64(p.Window.Seconds()*float64(p.Rate)), 1)
+	if p.Count > 0 {
+		n = p.Count
+	}
 	l.start = measure.Now()
 	l.end = l.start
 	schedule := measure.Schedule{Start: l.start, Rate: int64(p.Rate)}
 	for i := range l.thirds {
-		before := l.items
+		before := l.ops
 		if err := l.paced(schedule, schedule.At(n*int64(i+1)/3)); err != nil {
 			return err
 		}
-		l.thirds[i] = l.items - before
+		l.thirds[i] = l.ops - before
 	}
 	l.end = max(l.end, l.pacer.Wait(schedule.At(n)))
 	return nil
@@ -155,19 +199,19 @@ func (l *loop) run(p Params, now, until int64) error {
 		l.end, l.next = now, 0
 		return l.paced(measure.Schedule{Start: now, Rate: int64(p.Rate)}, until)
 	}
-	return l.closed(now, until)
+	return l.closed(now, until, math.MaxInt64)
 }
 
-// closed sends the next operation as soon as the last one is done. One reading of the clock serves as the end of one and
+// closed sends the next operation as soon as the last one is done, until the time is over or that many are done. One reading of the clock serves as the end of one and
 // the start of the next, so latencies add up to the window, and what we do between two operations is in them.
-func (l *loop) closed(t, until int64) error {
-	for t < until {
-		items, err := l.op.do(t)
+func (l *loop) closed(t, until, most int64) error {
+	for t < until && l.ops < most {
+		items, since, err := l.op.do(t)
 		if err != nil {
 			return err
 		}
 		now := measure.Now()
-		l.latency.Record(now - t)
+		l.latency.Record(now - since)
 		l.items += items
 		l.ops++
 		t = now
@@ -189,7 +233,7 @@ func (l *loop) paced(schedule measure.Schedule, until int64) error {
 		if sent < intended {
 			sent = l.pacer.Wait(intended)
 		}
-		items, err := l.op.do(sent)
+		items, _, err := l.op.do(sent)
 		if err != nil {
 			return err
 		}

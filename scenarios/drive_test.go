@@ -19,15 +19,15 @@ type stubOp struct {
 	stamps []int64
 }
 
-func (o *stubOp) do(now int64) (int64, error) {
+func (o *stubOp) do(now int64) (int64, int64, error) {
 	o.n++
 	if o.n == o.failAt {
-		return 0, errors.New("no more")
+		return 0, 0, errors.New("no more")
 	}
 	o.stamps = append(o.stamps, now)
 	for end := measure.Now() + int64(o.takes); measure.Now() < end; {
 	}
-	return max(o.items, 1), nil
+	return max(o.items, 1), now, nil
 }
 
 func newLoop(op operation, rate int) *loop {
@@ -162,4 +162,4 @@ func TestLoopDoesNotAllocate(t *testing.T) {
 
 type nopOp struct{}
 
-func (nopOp) do(int64) (int64, error) { return 1, nil }
+func (nopOp) do(now int64) (int64, int64, error) { return 1, now, nil }

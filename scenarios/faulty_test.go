@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"msgbench/results"
+	"msgbench/transports"
 )
 
 // chanConn is a connection between two goroutines: enough to try what the sides say to each other.
@@ -68,9 +69,9 @@ func runPair(t *testing.T, s Scenario, p Params, client, server *chanConn) (m, m
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ms, serverErr = s.Server(&Side{Conn: server, Params: p, Measuring: nothing, Done: nothing})
+		ms, serverErr = s.Roles(p)[0].Run(&Side{Conns: []transports.Conn{server}, Params: p})
 	}()
-	m, clientErr = s.Client(&Side{Conn: client, Params: p, Measuring: nothing, Done: nothing})
+	m, clientErr = s.Driver(p).Run(&Side{Conns: []transports.Conn{client}, Params: p, Measuring: nothing, Done: nothing})
 	if clientErr != nil {
 		close(client.closed)
 	}

@@ -103,6 +103,17 @@ type Prober interface {
 	Probe() error
 }
 
+// Broadcaster is a Transport with a socket of its own for one publisher and several subscribers.
+type Broadcaster interface {
+	// ListenBroadcast makes the publisher's end. Several DialBroadcast may reach its Endpoint. Its Accept returns at once a
+	// Conn that only sends, to everyone who is connected at that time.
+	ListenBroadcast(Options) (Listener, error)
+	// DialBroadcast connects a subscriber: a Conn that only receives.
+	DialBroadcast(endpoint string, o Options) (Conn, error)
+	// Lossy tells whether messages are dropped by design when a subscriber is slow.
+	Lossy() bool
+}
+
 // The errors that adapters return, wrapped with their name.
 var (
 	// ErrClosed is returned by calls on a connection or listener closed on this side.
