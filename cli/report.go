@@ -83,5 +83,8 @@ func loadRun(dir string) (d report.Document, err error) {
 	if d.Notes, err = stability.Notes(run, samples); err != nil {
 		return d, fmt.Errorf("%s: %w", journal, err)
 	}
+	if d.Strips, err = stability.Strips(run, samples); err != nil {
+		return d, fmt.Errorf("%s: %w", journal, err)
+	}
 	return d, nil
 }

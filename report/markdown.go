@@ -11,8 +11,9 @@ import (
 // Document is what a report is made of. Notes are there only where the journal is.
 type Document struct {
 	results.Table
-	Notes []stability.Note
-	Cut   int // bytes at the end of the journal that a crash had cut off and that were left out
+	Notes  []stability.Note
+	Strips []stability.Strip // for charts; like the notes there only where the journal is
+	Cut    int               // bytes at the end of the journal that a crash had cut off and that were left out
 }
 
 // Markdown is the report of a run: how it was measured, a table for each scenario, payload and rate, and the notes.
