@@ -2,10 +2,12 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"msgbench/pinning"
 	"msgbench/results"
 	"msgbench/scenarios"
 	"msgbench/transports"
@@ -16,6 +18,13 @@ type Catalog struct {
 	Scenarios  []scenarios.Scenario
 	Transports []transports.Transport
 	Peers      map[string]string // path of each worker by the name of its peer
+	Override   Override
+}
+
+// Override replaces values of every suite; the zero value replaces nothing.
+type Override struct {
+	Payloads []int // of cells that have one to choose
+	Depths   []int // of cells that have one
 }
 
 // MaxRate is the highest fixed rate in operations per second.
@@ -23,13 +32,26 @@ const MaxRate = 100_000_000
 
 // cellSpec is an entry of a suite's cells: every combination of its values is a cell.
 type cellSpec struct {
-	Scenario  words `yaml:"scenario"`
-	Transport words `yaml:"transport"`
-	Client    words `yaml:"client"`
-	Server    words `yaml:"server"`
-	Payload   words `yaml:"payload"`
-	Rate      words `yaml:"rate"`
-	Wait      words `yaml:"wait"`
+	Scenario    words `yaml:"scenario"`
+	Transport   words `yaml:"transport"`
+	Client      words `yaml:"client"`
+	Server      words `yaml:"server"`
+	Payload     words `yaml:"payload"`
+	Rate        words `yaml:"rate"`
+	Wait        words `yaml:"wait"`
+	Mode        words `yaml:"mode"`
+	Depth       words `yaml:"depth"`
+	Subscribers words `yaml:"subscribers"`
+	Channels    words `yaml:"channels"`
+	Pin         words `yaml:"pin"`
+}
+
+// dims are the dimensions that an entry sets.
+func (s cellSpec) dims() map[string]words {
+	all := map[string]words{"wait": s.Wait, "mode": s.Mode, "depth": s.Depth, "subscribers": s.Subscribers,
+		"channels": s.Channels, "pin": s.Pin}
+	maps.DeleteFunc(all, func(_ string, w words) bool { return len(w) == 0 })
+	return all
 }
 
 // or returns ws, or the default where it is empty.
@@ -40,20 +62,30 @@ func (ws words) or(d string) words {
 	return ws
 }
 
+// noTransport stands in the place of the transport, and of the payload, where a scenario has none.
+const noTransport = "-"
+
 // expand makes the cells of a spec, rates outermost: capacities come before the rates that need them.
 func (s cellSpec) expand(c Catalog) ([]results.Cell, error) {
-	if len(s.Scenario) == 0 || len(s.Transport) == 0 {
-		return nil, fmt.Errorf(" every entry of cells needs scenario and transport")
+	if len(s.Scenario) == 0 {
+		return nil, fmt.Errorf(" every entry of cells needs scenario")
 	}
 	var cells []results.Cell
 	for _, rate := range s.Rate.or("max") {
-		for _, scenario := range s.Scenario {
-			for _, transport := range s.Transport {
-				for _, payload := range s.Payload.or("64") {
+		for _, name := range s.Scenario {
+			scenario, err := c.scenario(name)
+			if err != nil {
+				return nil, err
+			}
+			if len(s.Transport) == 0 && !scenario.NoTransport {
+				return nil, name.errorf("transport: %s needs one", name.text)
+			}
+			for _, transport := range s.Transport.or(noTransport) {
+				for _, payload := range s.payloads(scenario, c.Override) {
 					for _, server := range s.Server.or("go") {
 						for _, client := range s.Client.or("go") {
-							for _, wait := range s.Wait.or("") {
-								cell, err := c.cell(scenario, transport, client, server, payload, rate, wait)
+							for _, dims := range combinations(s.depths(scenario, c.Override)) {
+								cell, err := c.cell(scenario, name, transport, client, server, payload, rate, dims)
 								if err != nil {
 									return nil, err
 								}
@@ -68,46 +100,146 @@ func (s cellSpec) expand(c Catalog) ([]results.Cell, error) {
 	return cells, nil
 }
 
+func (s cellSpec) payloads(scenario scenarios.Scenario, o Override) words {
+	if !scenario.Payload {
+		return s.Payload.or(noTransport)
+	}
+	if len(o.Payloads) == 0 {
+		return s.Payload.or("64")
+	}
+	return numbers(o.Payloads)
+}
+
+func (s cellSpec) depths(scenario scenarios.Scenario, o Override) map[string]words {
+	dims := s.dims()
+	has := slices.ContainsFunc(scenario.Dims, func(d scenarios.Dim) bool { return d.Name == "depth" })
+	if has && len(o.Depths) > 0 {
+		dims["depth"] = numbers(o.Depths)
+	}
+	return dims
+}
+
+func numbers(ns []int) words {
+	var ws words
+	for _, n := range ns {
+		ws = append(ws, word{text: strconv.Itoa(n)})
+	}
+	return ws
+}
+
+// combinations is every choice of one word for each dimension, in a fixed order.
+func combinations(dims map[string]words) []map[string]word {
+	out := []map[string]word{{}}
+	for _, name := range slices.Sorted(maps.Keys(dims)) {
+		var next []map[string]word
+		for _, have := range out {
+			for _, w := range dims[name] {
+				m := maps.Clone(have)
+				m[name] = w
+				next = append(next, m)
+			}
+		}
+		out = next
+	}
+	return out
+}
+
 // cell makes one cell of the words of a suite, or says which of them is wrong.
-func (c Catalog) cell(scenario, transport, client, server, payload, rate, wait word) (results.Cell, error) {
-	cell := results.Cell{
-		Scenario: scenario.text, Transport: transport.text, Client: client.text, Server: server.text,
+func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, payload, rate word, dims map[string]word) (cell results.Cell, err error) {
+	cell = results.Cell{
+		Scenario: s.Name, Transport: transport.text, Client: client.text, Server: server.text, Payload: results.NoPayload,
 		Dims: map[string]string{}, Defaults: map[string]string{},
-	}
-	s, err := c.scenario(scenario)
-	if err != nil {
-		return cell, err
-	}
-	t, err := c.transport(transport)
-	if err != nil {
-		return cell, err
 	}
 	for _, peer := range []word{client, server} {
 		if _, ok := c.Peers[peer.text]; !ok {
 			return cell, peer.errorf("unknown peer %q (known: %s)", peer.text, strings.Join(c.PeerNames(), ", "))
 		}
 	}
-	if cell.Payload, err = strconv.Atoi(payload.text); err != nil || cell.Payload < 0 {
-		return cell, payload.errorf("payload: %q is not a number of bytes", payload.text)
+	switch {
+	case s.Payload:
+		if cell.Payload, err = ParseSize(payload.text); err != nil {
+			return cell, payload.errorf("payload: %v", err)
+		}
+	case payload.text != noTransport:
+		return cell, payload.errorf("payload: %s has none to choose", s.Name)
 	}
 	if cell.Rate, err = ParseRate(rate.text); err != nil {
 		return cell, rate.errorf("rate: %v", err)
 	}
-	info := t.Info()
-	if n := s.MaxMessage(scenarios.Params{Payload: cell.Payload}); n > info.MaxMessage {
+	if cell.Rate > 0 && !s.Paced {
+		return cell, rate.errorf("rate: %s runs at max only", s.Name)
+	}
+	var info transports.Info
+	if s.NoTransport != (transport.text == noTransport) {
+		return cell, transport.errorf("transport: %s takes none: leave it out", s.Name)
+	}
+	if !s.NoTransport {
+		t, err := c.transport(transport)
+		if err != nil {
+			return cell, err
+		}
+		info = t.Info()
+	}
+	if err := setDims(&cell, s, info, dims); err != nil {
+		return cell, err
+	}
+	if s.NoTransport {
+		return cell, nil
+	}
+	p, err := CellParams(cell)
+	if err != nil {
+		return cell, name.errorf("%v", err)
+	}
+	if n := s.MaxMessage(p); n > info.MaxMessage {
 		return cell, payload.errorf("payload: %s carries messages of at most %d B, this cell needs %d B", info.Name, info.MaxMessage, n)
 	}
-	return cell, setWait(&cell, info, wait)
+	return cell, nil
 }
 
-func setWait(cell *results.Cell, info transports.Info, wait word) error {
-	switch {
-	case wait.text == "" || wait.text == string(info.Waits[0]):
-		cell.Defaults["wait"] = string(info.Waits[0])
-	case info.Offers(transports.Wait(wait.text)):
-		cell.Dims["wait"] = wait.text
-	default:
-		return wait.errorf("wait: %s offers %s, not %q", info.Name, joinWaits(info.Waits), wait.text)
+// setDims puts the dimensions of a cell where they belong: those at their default beside the key, the others into it.
+func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, given map[string]word) error {
+	put := func(name, value, standard string) {
+		if value == standard {
+			cell.Defaults[name] = value
+		} else {
+			cell.Dims[name] = value
+		}
+	}
+	known := map[string]bool{"pin": true}
+	if w, ok := given["pin"]; ok {
+		if _, err := pinning.Parse(w.text); err != nil {
+			return w.errorf("%v", err)
+		}
+		cell.Dims["pin"] = w.text
+	}
+	if !s.NoTransport {
+		known["wait"] = true
+		standard := string(info.Waits[0])
+		w, ok := given["wait"]
+		if !ok {
+			w.text = standard
+		}
+		if !info.Offers(transports.Wait(w.text)) {
+			return w.errorf("wait: %s offers %s, not %q", info.Name, joinWaits(info.Waits), w.text)
+		}
+		put("wait", w.text, standard)
+	}
+	for _, d := range s.Dims {
+		known[d.Name] = true
+		standard := d.Default(cell.Rate)
+		w, ok := given[d.Name]
+		if !ok {
+			w.text = standard
+		}
+		if err := d.Check(w.text, cell.Rate); err != nil {
+			return w.errorf("%s: %v", d.Name, err)
+		}
+		put(d.Name, w.text, standard)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !known[name] {
+			return given[name].errorf("%s: %s has no such dimension", name, s.Name)
+		}
 	}
 	return nil
 }
@@ -118,6 +250,17 @@ func joinWaits(ws []transports.Wait) string {
 		s = append(s, string(w))
 	}
 	return strings.Join(s, ", ")
+}
+
+// ParseSize reads a number of bytes: 64, 64B, 1KiB, 4MiB (powers of two) or 1kB, 1MB (powers of ten).
+func ParseSize(s string) (int, error) {
+	digits := strings.TrimRight(s, "BKMGikM")
+	unit, ok := map[string]int{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "kB": 1000, "MB": 1_000_000}[s[len(digits):]]
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 0 || strings.HasPrefix(digits, "+") || n > (1<<40)/unit {
+		return 0, fmt.Errorf("%q is not a number of bytes like 64, 1KiB or 1MB", s)
+	}
+	return n * unit, nil
 }
 
 // ParseRate reads "max" (0) or operations per second.

@@ -149,7 +149,7 @@ func TestFaultsAreFailedSamples(t *testing.T) {
 		{"server:nonsense", `server printed "lorem ipsum" where "ready" was expected`, ""},
 		{"client:nonsense", `client printed "lorem ipsum" where "ready" was expected`, ""},
 		{"server:bad json", "server: ready: invalid character", ""},
-		{"server:no endpoint", "server is ready without an endpoint", ""},
+		{"server:no endpoint", "server: ready with 0 endpoints, want 1", ""},
 		{"client:prints for ever", "client printed a line of more than 16 MiB", ""},
 		{"client:many lines", `client printed "x" where "ready" was expected`, ""},
 		{"client:dies in the window", "client ended", ""},

@@ -8,27 +8,26 @@ import (
 	"msgbench/results"
 )
 
-// join adds to the client's measurement what the server knows of the same window.
-func join(m, server *results.Measurement) error {
-	if server.Received != m.Sent {
-		return fmt.Errorf("the client sent %d messages in the window, the server received %d", m.Sent, server.Received)
-	}
-	for _, f := range []struct{ into, from *map[string]int64 }{
-		{&m.GC, &server.GC}, {&m.Mallocs, &server.Mallocs}, {&m.RSS, &server.RSS},
-	} {
-		if *f.into == nil {
-			*f.into = map[string]int64{}
-		}
-		for role, v := range *f.from {
-			(*f.into)[role] = v
-		}
-	}
+// join adds to the driver's measurement what the other processes know of themselves in the same window.
+func join(m *results.Measurement, others []*results.Measurement) error {
 	if m.Facts == nil {
 		m.Facts = map[string]string{}
 	}
-	for k, v := range server.Facts {
-		if own, ok := m.Facts[k]; !ok || own != v {
-			m.Facts["server."+k] = v
+	for _, o := range others {
+		for _, f := range []struct{ into, from *map[string]int64 }{
+			{&m.GC, &o.GC}, {&m.Mallocs, &o.Mallocs}, {&m.RSS, &o.RSS},
+		} {
+			if *f.into == nil {
+				*f.into = map[string]int64{}
+			}
+			for role, v := range *f.from {
+				(*f.into)[role] += v // several processes of one role are added up
+			}
+		}
+		for k, v := range o.Facts {
+			if own, ok := m.Facts[k]; !ok || own != v {
+				m.Facts["server."+k] = v
+			}
 		}
 	}
 	return m.Check()

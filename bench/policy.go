@@ -23,8 +23,8 @@ var Settings = []Setting{
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.Duration })},
 	{"max-duration", "window of a sample at max rate (like 20s, 10ms to 1h)",
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.MaxDuration })},
-	{"warmup", "warm-up before each window (like 200ms, 0s to 1s)",
-		setDuration(0, MaxWarmup, func(p *results.Policy) *results.Duration { return &p.Warmup })},
+	{"count", "operations of each window, instead of its duration (integer, 1 to 1000000000)", setCount},
+	{"warmup", "warm-up before each window: at least so long (like 200ms, 0s to 1s), or so many operations (like 1000)", setWarmup},
 	{"trim", "share of the samples dropped at each end to find the stable core (0 to 0.4)",
 		setFloat(0, 0.4, func(p *results.Policy) *float64 { return &p.Trim })},
 	{"min-core", "samples that the stable core needs (integer, 2 to 1000)",
@@ -44,6 +44,30 @@ const MaxWarmup = time.Second
 
 // WarmupOps is how many operations a warm-up has at least, if MaxWarmup allows.
 const WarmupOps = 1000
+
+// MaxCounted is how long a warm-up or window of a number of operations may take before the sample fails.
+const MaxCounted = 10 * time.Minute
+
+func setCount(p *results.Policy, s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 || n > 1e9 {
+		return fmt.Errorf("%q is not an integer from 1 to 1000000000", s)
+	}
+	p.Count = n
+	return nil
+}
+
+func setWarmup(p *results.Policy, s string) error {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		if n < 1 || n > 1e9 {
+			return fmt.Errorf("%q operations: want an integer from 1 to 1000000000", s)
+		}
+		p.WarmupOps, p.Warmup = n, 0
+		return nil
+	}
+	p.WarmupOps = 0
+	return setDuration(0, MaxWarmup, func(p *results.Policy) *results.Duration { return &p.Warmup })(p, s)
+}
 
 func setInt(low, high int, field func(*results.Policy) *int) func(*results.Policy, string) error {
 	return func(p *results.Policy, s string) error {

@@ -26,6 +26,7 @@ const stderrTail = 4 << 10
 // process is one running worker.
 type process struct {
 	role   string
+	name   string // the role, with a number where there are several
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	lines  chan line
@@ -44,21 +45,21 @@ type line struct {
 
 // startProcess starts a worker. It is pinned from its first instruction, has a process group of its own, so that a
 // terminal's Ctrl-C reaches the runner alone, and ends when its standard input does.
-func startProcess(sp *pinning.Spawner, path string, args protocol.Args, cpus []int) (*process, error) {
-	p := &process{role: args.Role, lines: make(chan line, 16), quit: make(chan struct{}), exited: make(chan struct{})}
+func startProcess(sp *pinning.Spawner, path, name string, args protocol.Args, cpus []int) (*process, error) {
+	p := &process{role: args.Role, name: name, lines: make(chan line, 16), quit: make(chan struct{}), exited: make(chan struct{})}
 	p.cmd = exec.Command(path, append([]string{"worker"}, args.Words()...)...)
 	p.cmd.Stderr = &p.stderr
 	ownGroup(p.cmd)
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.role, err)
+		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.role, err)
+		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
 	if err := sp.Start(p.cmd, pinning.Options{CPUs: cpus}); err != nil {
-		return nil, fmt.Errorf("start %s %s: %w", p.role, path, err)
+		return nil, fmt.Errorf("start %s %s: %w", p.name, path, err)
 	}
 	go p.read(stdout)
 	return p, nil
@@ -102,11 +103,11 @@ func (p *process) expect(ctx context.Context, word string, v any, within time.Du
 	case l, ok := <-p.lines:
 		if !ok {
 			<-p.exited
-			return fmt.Errorf("%s ended before %q: %s", p.role, word, p.exitReason())
+			return fmt.Errorf("%s ended before %q: %s", p.name, word, p.exitReason())
 		}
 		return p.take(l, word, v)
 	case <-timer.C:
-		return fmt.Errorf("%s hangs: no %q within %s", p.role, word, within)
+		return fmt.Errorf("%s hangs: no %q within %s", p.name, word, within)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -115,20 +116,20 @@ func (p *process) expect(ctx context.Context, word string, v any, within time.Du
 func (p *process) take(l line, word string, v any) error {
 	switch {
 	case l.err != nil:
-		return fmt.Errorf("%s %w", p.role, l.err)
+		return fmt.Errorf("%s %w", p.name, l.err)
 	case l.word == protocol.Error:
 		var e protocol.ErrorInfo
 		if err := json.Unmarshal([]byte(l.rest), &e); err != nil || e.Reason == "" {
-			return fmt.Errorf("%s failed without a reason", p.role)
+			return fmt.Errorf("%s failed without a reason", p.name)
 		}
 		return errors.New(oneLine(e.Reason))
 	case l.word != word:
-		return fmt.Errorf("%s printed %q where %q was expected", p.role, shorten(l.word+" "+l.rest, 60), word)
+		return fmt.Errorf("%s printed %q where %q was expected", p.name, shorten(l.word+" "+l.rest, 60), word)
 	case v == nil:
 		return nil
 	}
 	if err := json.Unmarshal([]byte(l.rest), v); err != nil {
-		return fmt.Errorf("%s: %s: %w", p.role, word, err)
+		return fmt.Errorf("%s: %s: %w", p.name, word, err)
 	}
 	return nil
 }
@@ -140,7 +141,7 @@ func (p *process) say(word string, v any) error {
 		return err
 	}
 	if _, err := p.stdin.Write(data); err != nil {
-		return fmt.Errorf("%s does not listen: %w", p.role, err)
+		return fmt.Errorf("%s does not listen: %w", p.name, err)
 	}
 	return nil
 }
@@ -171,7 +172,7 @@ func (p *process) end(grace time.Duration) error {
 	}
 	p.kill()
 	<-p.exited
-	return fmt.Errorf("%s did not end within %s", p.role, grace)
+	return fmt.Errorf("%s did not end within %s", p.name, grace)
 }
 
 // tail is a writer that keeps the last bytes.

@@ -112,6 +112,7 @@ type suiteFile struct {
 	Samples      word       `yaml:"samples"`
 	Duration     word       `yaml:"duration"`
 	MaxDuration  word       `yaml:"max-duration"`
+	Count        word       `yaml:"count"`
 	Warmup       word       `yaml:"warmup"`
 	Trim         word       `yaml:"trim"`
 	MinCore      word       `yaml:"min-core"`
@@ -124,7 +125,7 @@ type suiteFile struct {
 
 func (f *suiteFile) setting(name string) word {
 	return map[string]word{
-		"samples": f.Samples, "duration": f.Duration, "max-duration": f.MaxDuration, "warmup": f.Warmup, "trim": f.Trim,
+		"samples": f.Samples, "duration": f.Duration, "max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
 		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "max-ramp": f.MaxRamp, "reruns": f.Reruns,
 	}[name]
 }
@@ -162,12 +163,17 @@ func ParseSuite(name string, data []byte, c Catalog) (Suite, error) {
 		s.Cells = append(s.Cells, cells...)
 	}
 	seen := map[string]bool{}
+	kept := s.Cells[:0]
 	for _, cell := range s.Cells {
-		if seen[cell.Key()] {
+		switch {
+		case !seen[cell.Key()]:
+			kept = append(kept, cell)
+		case c.Override.Payloads == nil && c.Override.Depths == nil:
 			return Suite{}, fmt.Errorf("%s: the cell %s stands there twice", name, cell.Key())
 		}
 		seen[cell.Key()] = true
 	}
+	s.Cells = kept
 	return s, nil
 }
 

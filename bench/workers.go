@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"msgbench/measure"
 	"msgbench/pinning"
 	"msgbench/results"
+	"msgbench/scenarios"
 )
 
 // Sampler executes one cell once. An error means that no sample can be taken any more, not that this one failed: that is
@@ -69,20 +71,14 @@ func (w *Workers) Close() error {
 func (w *Workers) Sample(ctx context.Context, cell results.Cell) (results.Sample, error) {
 	s := results.Sample{Cell: cell.Key(), Started: time.Now().UTC(), Placement: map[string]results.Placement{}}
 	begun := measure.Now()
-	placed, err := w.plan.Place(w.topology, []string{results.Client, results.Server})
-	if err != nil {
+	e := &execution{w: w, cell: cell, sample: &s}
+	if err := e.prepare(); err != nil {
 		return s, err
 	}
-	dir := filepath.Join(w.dir, fmt.Sprint(w.samples))
-	w.samples++
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return s, fmt.Errorf("folder for endpoints: %w", err)
-	}
-	e := &execution{w: w, cell: cell, dir: dir, placed: placed, sample: &s}
 	runErr := e.run(ctx)
 	endErr := e.end(runErr)
 	s.WallNs = measure.Now() - begun
-	if err := os.RemoveAll(dir); err != nil {
+	if err := os.RemoveAll(e.dir); err != nil {
 		return s, err
 	}
 	if ctx.Err() != nil {
@@ -103,30 +99,38 @@ type execution struct {
 	w         *Workers
 	cell      results.Cell
 	dir       string
-	placed    map[string][]int
+	scenario  scenarios.Scenario
+	params    scenarios.Params
+	placed    map[string][]int // by name of the process
 	sample    *results.Sample
 	processes []*process
 }
 
+// prepare finds out which processes the cell has and where they belong.
+func (e *execution) prepare() (err error) {
+	if e.scenario, err = scenarios.Find(e.cell.Scenario); err != nil {
+		return err
+	}
+	e.params, err = CellParams(e.cell)
+	if err != nil {
+		return err
+	}
+	if e.placed, err = Place(e.w.plan, e.w.topology, e.cell); err != nil {
+		return err
+	}
+	e.dir = filepath.Join(e.w.dir, fmt.Sprint(e.w.samples))
+	e.w.samples++
+	if err := os.Mkdir(e.dir, 0o700); err != nil {
+		return fmt.Errorf("folder for endpoints: %w", err)
+	}
+	return nil
+}
+
 // run takes the processes from start to result.
 func (e *execution) run(ctx context.Context) error {
-	server, err := e.start(results.Server, e.cell.Server, "")
+	driver, err := e.startAll(ctx)
 	if err != nil {
 		return err
-	}
-	var ready protocol.ReadyInfo
-	if err := server.expect(ctx, protocol.Ready, &ready, e.w.limits.ready); err != nil {
-		return err
-	}
-	if ready.Endpoint == "" || strings.ContainsAny(ready.Endpoint, " \t\n") {
-		return fmt.Errorf("server is ready without an endpoint of one word: %q", ready.Endpoint)
-	}
-	client, err := e.start(results.Client, e.cell.Client, ready.Endpoint)
-	if err != nil {
-		return err
-	}
-	if err := client.expect(ctx, protocol.Ready, &protocol.ReadyInfo{}, e.w.limits.ready); err != nil {
-		return e.blame(client, err)
 	}
 	if err := e.readPlacement(); err != nil {
 		return err
@@ -140,43 +144,104 @@ func (e *execution) run(ctx context.Context) error {
 			return err
 		}
 	}
-	var m, ms results.Measurement
+	limits := e.w.limits
+	var m results.Measurement
 	for _, step := range []struct {
 		word   string
 		into   any
 		within time.Duration
 	}{
-		{protocol.Measuring, nil, MaxWarmup + e.w.limits.grace},
-		{protocol.Done, nil, e.w.window(e.cell) + e.w.limits.grace},
-		{protocol.Result, &m, e.w.limits.grace},
+		{protocol.Measuring, nil, e.w.warmupMax() + limits.grace},
+		{protocol.Done, nil, e.w.longest(e.cell) + limits.grace},
+		{protocol.Result, &m, limits.grace},
 	} {
-		if err := client.expect(ctx, step.word, step.into, step.within); err != nil {
-			return e.blame(client, err)
+		if err := driver.expect(ctx, step.word, step.into, step.within); err != nil {
+			return e.blame(driver, err)
 		}
 	}
-	if err := server.expect(ctx, protocol.Result, &ms, e.w.limits.grace); err != nil {
+	var others []*results.Measurement
+	for _, p := range e.processes {
+		if p == driver {
+			continue
+		}
+		var o results.Measurement
+		if err := p.expect(ctx, protocol.Result, &o, limits.grace); err != nil {
+			return err
+		}
+		others = append(others, &o)
+	}
+	if err := e.scenario.Join(e.params, &m, others); err != nil {
 		return err
 	}
-	if err := join(&m, &ms); err != nil {
+	if err := join(&m, others); err != nil {
 		return err
 	}
 	e.sample.Measurement = &m
 	return nil
 }
 
-// start starts the worker of one role, as one of its peers.
-func (e *execution) start(role, peer, endpoint string) (*process, error) {
+// startAll starts the processes, those that listen first, and returns the driver once all of them are connected.
+func (e *execution) startAll(ctx context.Context) (driver *process, err error) {
+	var endpoints []string
+	roles := e.scenario.Roles(e.params)
+	for _, role := range roles {
+		if !role.Listens {
+			continue
+		}
+		for i := range role.Processes {
+			p, err := e.start(role, i, nil)
+			if err != nil {
+				return nil, err
+			}
+			var ready protocol.ReadyInfo
+			if err := p.expect(ctx, protocol.Ready, &ready, e.w.limits.ready); err != nil {
+				return nil, err
+			}
+			if err := checkEndpoints(ready.Endpoints, role.Conns); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			endpoints = append(endpoints, ready.Endpoints...)
+		}
+	}
+	if driver, err = e.start(e.scenario.Driver(e.params), 0, endpoints); err != nil {
+		return nil, err
+	}
+	if err := driver.expect(ctx, protocol.Ready, &protocol.ReadyInfo{}, e.w.limits.ready); err != nil {
+		return nil, e.blame(driver, err)
+	}
+	return driver, nil
+}
+
+func checkEndpoints(endpoints []string, want int) error {
+	if len(endpoints) != want {
+		return fmt.Errorf("ready with %d endpoints, want %d", len(endpoints), want)
+	}
+	for _, s := range endpoints {
+		if s == "" || strings.ContainsAny(s, " \t\n") {
+			return fmt.Errorf("ready with the endpoint %q, want one word", s)
+		}
+	}
+	return nil
+}
+
+// start starts the worker of one process of a role, as one of its peers.
+func (e *execution) start(role scenarios.Role, index int, endpoints []string) (*process, error) {
 	dims := map[string]string{}
 	for _, from := range []map[string]string{e.cell.Defaults, e.cell.Dims} {
 		for k, v := range from {
 			dims[k] = v
 		}
 	}
-	p, err := startProcess(e.w.spawner, e.w.peers[peer], protocol.Args{
-		Role: role, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
-		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: WarmupOps, WarmupMax: MaxWarmup,
-		Duration: e.w.window(e.cell), Dir: e.dir, Endpoint: endpoint, Dims: dims,
-	}, e.placed[role])
+	peer := e.cell.Server
+	if !role.Listens {
+		peer = e.cell.Client
+	}
+	name := processName(role, index)
+	p, err := startProcess(e.w.spawner, e.w.peers[peer], name, protocol.Args{
+		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
+		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
+		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Endpoints: endpoints, Dims: dims,
+	}, e.placed[name])
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +249,72 @@ func (e *execution) start(role, peer, endpoint string) (*process, error) {
 	return p, e.w.janitor.watch(p.cmd.Process.Pid)
 }
 
-// window is how long a cell is measured.
-func (w *Workers) window(c results.Cell) time.Duration { return Window(w.policy, c) }
+// processName is the role, with a number from 1 where it has several processes.
+func processName(r scenarios.Role, index int) string {
+	if r.Processes > 1 {
+		return fmt.Sprintf("%s-%d", r.Name, index+1)
+	}
+	return r.Name
+}
+
+// CellParams are the parameters that the cell itself gives.
+func CellParams(c results.Cell) (scenarios.Params, error) {
+	p := scenarios.Params{Payload: c.Payload, Rate: c.Rate}
+	dims := map[string]string{}
+	for _, from := range []map[string]string{c.Defaults, c.Dims} {
+		for k, v := range from {
+			dims[k] = v
+		}
+	}
+	return p, p.SetDims(dims)
+}
+
+// Place puts the processes of a cell on CPUs, by the cell's own plan if it has one.
+func Place(plan pinning.Plan, t pinning.Topology, c results.Cell) (map[string][]int, error) {
+	s, err := scenarios.Find(c.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	p, err := CellParams(c)
+	if err != nil {
+		return nil, err
+	}
+	if own := c.Dims["pin"]; own != "" {
+		if plan, err = pinning.Parse(own); err != nil {
+			return nil, err
+		}
+	}
+	var names []string
+	for _, role := range s.Roles(p) {
+		for i := range role.Processes {
+			names = append(names, processName(role, i))
+		}
+	}
+	return plan.Place(t, names)
+}
+
+// warmupOps and warmupMax are the warm-up's limits beside its length.
+func (w *Workers) warmupOps() int64 {
+	if w.policy.WarmupOps > 0 {
+		return w.policy.WarmupOps
+	}
+	return WarmupOps
+}
+
+func (w *Workers) warmupMax() time.Duration {
+	if w.policy.WarmupOps > 0 {
+		return MaxCounted
+	}
+	return MaxWarmup
+}
+
+// longest is how long a window may take.
+func (w *Workers) longest(c results.Cell) time.Duration {
+	if w.policy.Count > 0 {
+		return MaxCounted
+	}
+	return Window(w.policy, c)
+}
 
 // Window is how long one sample of a cell is measured.
 func Window(p results.Policy, c results.Cell) time.Duration {
@@ -198,37 +327,53 @@ func Window(p results.Policy, c results.Cell) time.Duration {
 // readPlacement asks the kernel where the processes may run, and refuses a sample that runs elsewhere than planned.
 func (e *execution) readPlacement() error {
 	for _, p := range e.processes {
-		pl := results.Placement{PID: p.cmd.Process.Pid, Asked: e.placed[p.role]}
+		pl := results.Placement{PID: p.cmd.Process.Pid, Asked: e.placed[p.name]}
 		if e.w.topology.CanPin {
 			allowed, err := pinning.ReadBack(pl.PID)
 			if err != nil {
-				return fmt.Errorf("placement of the %s: %w", p.role, err)
+				return fmt.Errorf("placement of the %s: %w", p.name, err)
 			}
 			pl.Allowed = allowed
 			if len(pl.Asked) > 0 && pinning.FormatList(pl.Asked) != pinning.FormatList(allowed) {
-				return fmt.Errorf("the %s runs on CPU %s where %s was asked for", p.role,
+				return fmt.Errorf("the %s runs on CPU %s where %s was asked for", p.name,
 					pinning.FormatList(allowed), pinning.FormatList(pl.Asked))
 			}
 		}
-		e.sample.Placement[p.role] = pl
+		e.sample.Placement[p.name] = pl
 	}
-	e.sample.Relation = pinning.Relation(e.w.topology, e.sample.Placement[results.Client].Allowed,
-		e.sample.Placement[results.Server].Allowed)
+	e.sample.Relation = e.relation()
 	return nil
 }
 
-// blame looks for the cause of a client's failure: when its server is the one that broke, the client only saw the
-// connection end.
-func (e *execution) blame(client *process, err error) error {
+// relation is what the driver shares with the others: the word for each of them, once. A process alone has none.
+func (e *execution) relation() string {
+	driver := e.processes[len(e.processes)-1]
+	var words []string
 	for _, p := range e.processes {
-		if p == client {
+		if p == driver {
+			continue
+		}
+		r := pinning.Relation(e.w.topology, e.sample.Placement[driver.name].Allowed, e.sample.Placement[p.name].Allowed)
+		if !slices.Contains(words, r) {
+			words = append(words, r)
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(words, "|")
+}
+
+// blame looks for the cause of the driver's failure: when another process is the one that broke, the driver only saw the
+// connection end.
+func (e *execution) blame(driver *process, err error) error {
+	for _, p := range e.processes {
+		if p == driver {
 			continue
 		}
 		select {
 		case l, ok := <-p.lines:
 			if !ok {
 				<-p.exited
-				return fmt.Errorf("%s ended: %s (%w)", p.role, p.exitReason(), err)
+				return fmt.Errorf("%s ended: %s (%w)", p.name, p.exitReason(), err)
 			}
 			if l.word == protocol.Error || l.err != nil {
 				return fmt.Errorf("%w (%w)", p.take(l, protocol.Result, nil), err)
@@ -254,7 +399,7 @@ func (e *execution) end(runErr error) error {
 	for _, p := range e.processes {
 		err := p.end(wait)
 		if runErr == nil && err != nil {
-			errs = append(errs, fmt.Errorf("%s after its result: %w", p.role, err))
+			errs = append(errs, fmt.Errorf("%s after its result: %w", p.name, err))
 		}
 		errs = append(errs, e.w.janitor.forget(p.cmd.Process.Pid))
 	}
@@ -269,7 +414,7 @@ func (e *execution) stderr() map[string]string {
 			if out == nil {
 				out = map[string]string{}
 			}
-			out[p.role] = s
+			out[p.name] = s
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,8 @@ import (
 // selection is what `run` and `plan` have in common: which cells, how often, where.
 type selection struct {
 	globs    []string
+	payload  []string
+	depth    []string
 	pin      string
 	seed     uint64
 	seedSet  bool
@@ -49,6 +52,8 @@ func (o *selection) flags(cmd *cobra.Command) {
 	o.settings = map[string]string{}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.globs, "cell", nil, "only cells whose key matches this `glob`; may be repeated (* matches / too)")
+	f.StringSliceVar(&o.payload, "payload", nil, "`sizes` instead of the suite's, like 64,1KiB,64KiB")
+	f.StringSliceVar(&o.depth, "depth", nil, "`depths` instead of the suite's, like 1,16")
 	f.StringVar(&o.pin, "pin", "", "where processes run: `plan` is "+pinning.Help)
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of cells (default: a random one, which is recorded)")
 	for _, s := range bench.Settings {
@@ -108,6 +113,9 @@ func (o *selection) resolve(cmd *cobra.Command, args []string) (chosen, error) {
 func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err error) {
 	cat := catalog()
 	c.peers = cat.Peers
+	if cat.Override, err = o.override(); err != nil {
+		return c, err
+	}
 	if c.suite, err = bench.LoadSuite(suiteArg(args), cat); err != nil {
 		return c, err
 	}
@@ -135,11 +143,35 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 	if err := c.plan.Check(c.topology); err != nil {
 		return c, err
 	}
+	for _, cell := range c.cells {
+		if _, err := bench.Place(c.plan, c.topology, cell); err != nil {
+			return c, fmt.Errorf("%s: %w", cell.Key(), err)
+		}
+	}
 	c.seed = o.seed
 	if !cmd.Flags().Changed("seed") {
 		c.seed = randomSeed()
 	}
 	return c, nil
+}
+
+// override is what the flags say in place of the suite.
+func (o *selection) override() (v bench.Override, err error) {
+	for _, s := range o.payload {
+		n, err := bench.ParseSize(s)
+		if err != nil {
+			return v, fmt.Errorf("--payload: %w", err)
+		}
+		v.Payloads = append(v.Payloads, n)
+	}
+	for _, s := range o.depth {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return v, fmt.Errorf("--depth: %q is not a number from 1", s)
+		}
+		v.Depths = append(v.Depths, n)
+	}
+	return v, nil
 }
 
 // randomSeed is short enough to be typed.

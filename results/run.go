@@ -26,6 +26,8 @@ type Policy struct {
 	Duration     Duration `json:"duration" yaml:"duration"`           // window at a fixed rate
 	MaxDuration  Duration `json:"max_duration" yaml:"max-duration"`   // window at max
 	Warmup       Duration `json:"warmup" yaml:"warmup"`               // at least; and at least 1,000 operations, at most 1 s
+	WarmupOps    int64    `json:"warmup_ops,omitempty" yaml:"-"`      // instead of Warmup; 0: by time
+	Count        int64    `json:"count,omitempty" yaml:"count"`       // operations of a window instead of its duration; 0: by duration
 	Trim         float64  `json:"trim" yaml:"trim"`                   // share dropped at each end for the core, rounded down
 	MinCore      int      `json:"min_core" yaml:"min-core"`           // samples that must be left
 	CoreRatio    float64  `json:"core_ratio" yaml:"core-ratio"`       // largest max/min in the core, and in raw samples without a note

@@ -40,9 +40,9 @@ type Description struct {
 	Port0      bool              `json:"port0"` // can listen on a port that the system chooses
 }
 
-// ReadyInfo comes with Ready. A server names its endpoint, which is one word.
+// ReadyInfo comes with Ready. A process that listens names its endpoints, each one word, one for each connection.
 type ReadyInfo struct {
-	Endpoint string `json:"endpoint,omitempty"`
+	Endpoints []string `json:"endpoints,omitempty"`
 }
 
 // StartInfo comes with Start.
@@ -78,8 +78,9 @@ type Args struct {
 	WarmupOps int64
 	WarmupMax time.Duration
 	Duration  time.Duration
+	Count     int64             // operations of the window instead of its duration; 0: by duration
 	Dir       string            // for endpoints
-	Endpoint  string            // of the other side; empty for the side that listens
+	Endpoints []string          // of those who listen, in their order; none for a process that listens itself
 	Dims      map[string]string // all that apply
 }
 
@@ -95,8 +96,11 @@ func (a Args) Words() []string {
 	if a.Payload != results.NoPayload {
 		w = append(w, "payload_bytes="+strconv.Itoa(a.Payload))
 	}
-	if a.Endpoint != "" {
-		w = append(w, "endpoint="+a.Endpoint)
+	if a.Count > 0 {
+		w = append(w, "count="+strconv.FormatInt(a.Count, 10))
+	}
+	for _, e := range a.Endpoints {
+		w = append(w, "endpoint="+e)
 	}
 	names := make([]string, 0, len(a.Dims))
 	for n := range a.Dims {
@@ -141,8 +145,10 @@ func ParseArgs(words []string) (Args, error) {
 			err = parseNs(value, &a.Duration)
 		case "dir":
 			a.Dir = value
+		case "count":
+			a.Count, err = strconv.ParseInt(value, 10, 64)
 		case "endpoint":
-			a.Endpoint = value
+			a.Endpoints = append(a.Endpoints, value)
 		default:
 			a.Dims[key] = value
 		}
@@ -153,8 +159,8 @@ func ParseArgs(words []string) (Args, error) {
 	if a.Role == "" || a.Scenario == "" || a.Transport == "" {
 		return Args{}, fmt.Errorf("want role=, scenario= and transport=")
 	}
-	if a.Payload < results.NoPayload || a.Rate < 0 || a.Duration <= 0 {
-		return Args{}, fmt.Errorf("want payload_bytes and target_rps of 0 or more and duration_ns above 0")
+	if a.Payload < results.NoPayload || a.Rate < 0 || a.Count < 0 || a.Duration <= 0 {
+		return Args{}, fmt.Errorf("want payload_bytes, target_rps and count of 0 or more and duration_ns above 0")
 	}
 	return a, nil
 }

@@ -135,76 +135,106 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport, err := all.Find(args.Transport)
+	side := &scenarios.Side{
+		Params: scenarios.Params{
+			Payload: args.Payload, Rate: args.Rate, Warmup: args.Warmup, WarmupOps: args.WarmupOps,
+			WarmupMax: args.WarmupMax, Window: args.Duration, Count: args.Count,
+		},
+		Measuring: func() { w.say(protocol.Measuring, nil) }, // a runner that is gone shows at the next line
+		Done:      func() { w.say(protocol.Done, nil) },
+	}
+	if err := side.Params.SetDims(args.Dims); err != nil {
+		return nil, err
+	}
+	role, err := scenario.Role(side.Params, args.Role)
 	if err != nil {
 		return nil, err
 	}
-	params := scenarios.Params{
-		Payload: args.Payload, Rate: args.Rate, Warmup: args.Warmup, WarmupOps: args.WarmupOps,
-		WarmupMax: args.WarmupMax, Window: args.Duration,
-	}
-	options := transports.Options{
-		Dir: args.Dir, Wait: transports.Wait(args.Dims["wait"]), Pattern: scenario.Pattern,
-		MaxMessage: scenario.MaxMessage(params), Nagle: args.Dims["nodelay"] == "off",
-	}
-	if transport.Info().LockThread {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-	}
-	run := scenario.Client
-	if args.Role == results.Server {
-		run = scenario.Server
-	}
-	conn, err := w.connect(transport, args, options)
-	if err != nil {
-		return nil, err
+	if scenario.NoTransport {
+		if err := w.say(protocol.Ready, protocol.ReadyInfo{}); err != nil {
+			return nil, err
+		}
+	} else {
+		transport, err := all.Find(args.Transport)
+		if err != nil {
+			return nil, err
+		}
+		if transport.Info().LockThread {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+		}
+		if err := w.connect(side, scenario, role, transport, args); err != nil {
+			return nil, err
+		}
 	}
 	start, err := w.awaitStart()
 	if err != nil {
 		return nil, err
 	}
-	side := &scenarios.Side{
-		Conn: conn, Params: params,
-		Measuring: func() { w.say(protocol.Measuring, nil) }, // a runner that is gone shows at the next line
-		Done:      func() { w.say(protocol.Done, nil) },
-	}
-	if args.Role == results.Client {
+	if !role.Listens {
 		if side.Clocks, err = clocks(start.PIDs); err != nil {
 			return nil, err
 		}
 	}
-	m, err := run(side)
+	m, err := role.Run(side)
 	if err != nil {
 		return nil, err
 	}
-	m.Facts = conn.Facts()
+	if m.Facts == nil {
+		m.Facts = map[string]string{}
+	}
+	for _, c := range side.Conns {
+		for k, v := range c.Facts() {
+			m.Facts[k] = v
+		}
+	}
 	return m, nil
 }
 
 // connect listens or dials as the role asks, and says that it is ready.
-func (w *worker) connect(t transports.Transport, args protocol.Args, o transports.Options) (transports.Conn, error) {
-	if args.Role == results.Client {
-		conn, err := t.Dial(args.Endpoint, o)
+func (w *worker) connect(side *scenarios.Side, s scenarios.Scenario, role scenarios.Role, t transports.Transport, args protocol.Args) error {
+	side.Options = transports.Options{
+		Dir: args.Dir, Wait: transports.Wait(args.Dims["wait"]), Pattern: s.Pattern,
+		MaxMessage: s.MaxMessage(side.Params), Depth: side.Params.Depth, Nagle: args.Dims["nodelay"] == "off",
+	}
+	if b, ok := t.(transports.Broadcaster); ok {
+		side.Broadcast = b
+	}
+	if !role.Listens {
+		for _, e := range args.Endpoints {
+			conn, err := t.Dial(e, side.Options)
+			if err != nil {
+				return fmt.Errorf("dial %s: %w", args.Transport, err)
+			}
+			w.hold(conn)
+			side.Conns = append(side.Conns, conn)
+		}
+		return w.say(protocol.Ready, protocol.ReadyInfo{})
+	}
+	var listeners []transports.Listener
+	var ready protocol.ReadyInfo
+	for range role.Conns {
+		l, err := t.Listen(side.Options)
 		if err != nil {
-			return nil, fmt.Errorf("dial %s: %w", args.Transport, err)
+			return fmt.Errorf("listen %s: %w", args.Transport, err)
+		}
+		w.hold(l)
+		listeners = append(listeners, l)
+		ready.Endpoints = append(ready.Endpoints, l.Endpoint())
+	}
+	if err := w.say(protocol.Ready, ready); err != nil {
+		return err
+	}
+	// In the order in which the other side dials.
+	for _, l := range listeners {
+		conn, err := l.Accept()
+		if err != nil {
+			return fmt.Errorf("accept %s: %w", args.Transport, err)
 		}
 		w.hold(conn)
-		return conn, w.say(protocol.Ready, protocol.ReadyInfo{})
+		side.Conns = append(side.Conns, conn)
 	}
-	l, err := t.Listen(o)
-	if err != nil {
-		return nil, fmt.Errorf("listen %s: %w", args.Transport, err)
-	}
-	w.hold(l)
-	if err := w.say(protocol.Ready, protocol.ReadyInfo{Endpoint: l.Endpoint()}); err != nil {
-		return nil, err
-	}
-	conn, err := l.Accept()
-	if err != nil {
-		return nil, fmt.Errorf("accept %s: %w", args.Transport, err)
-	}
-	w.hold(conn)
-	return conn, nil
+	return nil
 }
 
 func (w *worker) awaitStart() (protocol.StartInfo, error) {
@@ -219,7 +249,7 @@ func (w *worker) awaitStart() (protocol.StartInfo, error) {
 // clocks are the CPU clocks of all processes, where this system has them.
 func clocks(pids map[string][]int) ([]scenarios.RoleClock, error) {
 	var c []scenarios.RoleClock
-	for _, role := range []string{results.Client, results.Server, results.Broker} {
+	for _, role := range []string{results.Client, results.Server, results.Broker, results.Publisher, results.Subscriber} {
 		for _, pid := range pids[role] {
 			clock, err := measure.ProcessCPU(pid)
 			if errors.Is(err, errors.ErrUnsupported) {
