@@ -119,7 +119,17 @@ func (s Scenario) Driver(p Params) Role {
 	panic(s.Name + " has no role that dials") // a mistake in this package
 }
 
-// Dims sets the parameters that the dimensions of a cell stand for. Unknown ones are the transport's.
+// Role finds a role of a cell by its name.
+func (s Scenario) Role(p Params, name string) (Role, error) {
+	for _, r := range s.Roles(p) {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return Role{}, fmt.Errorf("scenario %s has no role %q", s.Name, name)
+}
+
+// SetDims sets the parameters that the dimensions of a cell stand for. Unknown ones are the transport's.
 func (p *Params) SetDims(dims map[string]string) error {
 	p.Mode = dims["mode"]
 	for _, d := range []struct {
