@@ -1,9 +1,6 @@
 package registry
 
-import (
-	"bytes"
-	"fmt"
-)
+import "fmt"
 
 // table holds items and an index over them. It never changes once it is published, so readers need no lock.
 type table struct {
@@ -41,12 +38,12 @@ func newTable(m *message) (*table, error) {
 		if err != nil {
 			return nil, err
 		}
-		if j := max(bytes.IndexByte(r.name, 0), bytes.IndexByte(r.path, 0)); j >= 0 {
-			return nil, fmt.Errorf("item %d: its name or its path has a NUL at byte %d", i, j)
-		}
 		name := at + fixedSize
 		path := name + len(r.name) + 1
 		it := Item{r.hash, r.options, r.enabled, text[name : name+len(r.name)], text[path : path+len(r.path)]}
+		if err := it.check(); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
 		if !t.insert(&it) {
 			return nil, fmt.Errorf("item %d: hash %d with the name %q was there before", i, it.Hash, it.Name)
 		}
