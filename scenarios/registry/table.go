@@ -23,7 +23,7 @@ func home(hash uint32) int { return int(uint64(hash) * 0x9e3779b97f4a7c15 >> 48)
 
 // newTable copies the items out of a message. It refuses items that occur twice and NULs inside of strings, both of
 // which can't be in a message whose items equal those of a table. Items with the same hash are found one after
-// the other, so a message in which all hashes are equal costs n²/2 comparisons of names: 50 ms at worst, by MaxItems.
+// the other, so a message in which all hashes are equal costs n²/2 comparisons of names: about 50 ms at worst, by MaxItems.
 func newTable(m *message) (*table, error) {
 	n := 2
 	for n < 2*m.count {
