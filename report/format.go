@@ -4,6 +4,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"msgbench/results"
 )
@@ -54,7 +55,7 @@ func span(lo, hi results.Num, f func(results.Num) string) string {
 }
 
 // mark puts "~" before the name of a row that is not to be relied on.
-func mark(r results.Row, s string) string {
+func mark(r *results.Row, s string) string {
 	if r.Verdict == results.Unstable {
 		return "~ " + s
 	}
@@ -69,7 +70,10 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// oneLine keeps text from another machine from ending a line, a table cell or an HTML comment of ours.
+// oneLine keeps text from another machine from ending a line, a table cell or an HTML comment of ours, and from turning
+// the direction of what follows.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r >= 0x80 && (unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Bidi_Control))
+	}), " ")
 }

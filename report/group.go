@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	"msgbench/results"
 )
 
-// group is rows that may stand in one table: one scenario, payload, target rate, loop and kind of latency.
+// group is rows that may stand in one table: one machine, scenario, payload, target rate, loop and kind of latency.
 type group struct {
 	title string
 	rows  []ranked
@@ -19,37 +18,80 @@ type group struct {
 
 // ranked is a row and its rank from 1; 0 where it has none.
 type ranked struct {
-	results.Row
+	*results.Row
 	rank int
+}
+
+// subject is what the rows of a group have in common, apart from the kind of latency, which a failed row does not know.
+type subject struct{ scenario, mode, scope, subscribers, payload, rate, machine string }
+
+func subjectOf(r *results.Row) subject {
+	return subject{r.Scenario, r.Mode, r.Scope, r.Subscribers, r.Payload.String(), r.TargetRPS, r.Machine}
+}
+
+func compareSubjects(a, b subject) int {
+	return cmp.Or(
+		cmp.Compare(scenarioOrder(a.scenario), scenarioOrder(b.scenario)), strings.Compare(a.scenario, b.scenario),
+		strings.Compare(a.mode, b.mode), strings.Compare(a.scope, b.scope), cmp.Compare(number(a.subscribers), number(b.subscribers)),
+		cmp.Compare(number(a.payload), number(b.payload)),
+		-cmp.Compare(rate(a.rate), rate(b.rate)), strings.Compare(a.machine, b.machine))
+}
+
+// scenarioOrder is the order in which people look for them.
+func scenarioOrder(s string) int {
+	i := slices.Index([]string{"ping-pong", "batch", "snapshot", "pipeline", "pipeline-batch", "broadcast", "data-rate", "lookup"}, s)
+	if i < 0 {
+		return 1000
+	}
+	return i
 }
 
 // groups sorts rows into tables, and those of a table by rank: by throughput at max, by median latency at a fixed rate
 // (where throughput only repeats the target). Rows that can't be relied on follow without a rank.
 func groups(rows []results.Row) []group {
-	type key struct{ scenario, payload, rate, mode, scope, machine string }
+	type key struct {
+		subject
+		loop, latency string
+	}
+	first := map[subject]key{} // of the rows that know their latency
+	for i := range rows {
+		if r := &rows[i]; r.Latency != "" {
+			s := subjectOf(r)
+			if _, seen := first[s]; !seen {
+				first[s] = key{s, r.Loop, r.Latency}
+			}
+		}
+	}
 	var order []key
-	byKey := map[key][]results.Row{}
-	for _, r := range rows {
-		k := key{r.Scenario, r.Payload.String(), r.TargetRPS, r.Mode, r.Scope, r.Machine}
+	byKey := map[key][]ranked{}
+	for i := range rows {
+		r := &rows[i]
+		s := subjectOf(r)
+		k, ok := first[s]
+		if !ok {
+			k = key{subject: s}
+		} else if r.Latency != "" {
+			k.loop, k.latency = r.Loop, r.Latency
+		}
 		if _, seen := byKey[k]; !seen {
 			order = append(order, k)
 		}
-		byKey[k] = append(byKey[k], r)
+		byKey[k] = append(byKey[k], ranked{Row: r})
 	}
 	slices.SortStableFunc(order, func(a, b key) int {
-		return cmp.Or(
-			strings.Compare(a.scenario, b.scenario), strings.Compare(a.mode, b.mode), strings.Compare(a.scope, b.scope),
-			cmp.Compare(number(a.payload), number(b.payload)),
-			-cmp.Compare(rate(a.rate), rate(b.rate)), strings.Compare(a.machine, b.machine))
+		return cmp.Or(compareSubjects(a.subject, b.subject), strings.Compare(a.loop, b.loop), strings.Compare(a.latency, b.latency))
 	})
-	var out []group
+	machines := map[string]bool{}
 	for _, k := range order {
-		g := group{title: title(byKey[k]), rate: k.rate}
-		for _, r := range byKey[k] {
-			g.rows = append(g.rows, ranked{Row: r})
+		machines[k.machine] = true
+	}
+	out := make([]group, len(order))
+	for i, k := range order {
+		out[i] = group{title: title(byKey[k]), rate: k.rate, rows: byKey[k]}
+		if len(machines) > 1 && k.machine != "" {
+			out[i].title += " · " + k.machine
 		}
-		g.sort()
-		out = append(out, g)
+		out[i].sort()
 	}
 	return out
 }
@@ -92,7 +134,7 @@ func (g *group) sort() {
 }
 
 // title names what the rows of a group have in common.
-func title(rows []results.Row) string {
+func title(rows []ranked) string {
 	r := rows[0]
 	for _, x := range rows {
 		if x.Latency != "" { // a failed row does not know it
@@ -106,6 +148,9 @@ func title(rows []results.Row) string {
 	}
 	if r.Scope != "" {
 		parts = append(parts, "scope "+r.Scope)
+	}
+	if r.Subscribers != "" {
+		parts = append(parts, subscribers(r.Subscribers))
 	}
 	if r.Payload.OK() {
 		parts = append(parts, r.Payload.String()+" B")
@@ -124,6 +169,13 @@ func title(rows []results.Row) string {
 	return strings.Join(parts, " · ")
 }
 
+func subscribers(s string) string {
+	if s == "1" {
+		return "1 subscriber"
+	}
+	return s + " subscribers"
+}
+
 func latencyName(kind string) string {
 	switch kind {
 	case results.RTT:
@@ -137,17 +189,20 @@ func latencyName(kind string) string {
 }
 
 // name is what tells a row from the others of its group.
-func (r ranked) name() string {
+func (r ranked) name() string { return mark(r.Row, who(r.Row)) }
+
+// who is transport, peers and dimensions of a row.
+func who(r *results.Row) string {
 	s := r.Transport
 	if r.Client != "go" || r.Server != "go" {
 		s += " " + r.Client + "→" + r.Server
 	}
-	s += strings.ReplaceAll(r.dims(), "/", " ")
-	return mark(r.Row, oneLine(s))
+	s += strings.ReplaceAll(dims(r), "/", " ")
+	return oneLine(s)
 }
 
 // dims is what the key has beyond the columns that are in every key: the dimensions that are not at their default.
-func (r ranked) dims() string {
+func dims(r *results.Row) string {
 	payload := "-"
 	if r.Payload.OK() {
 		payload = r.Payload.String() + "B"
@@ -164,5 +219,5 @@ func (r ranked) rankString() string {
 	if r.rank == 0 {
 		return "–"
 	}
-	return fmt.Sprint(r.rank)
+	return strconv.Itoa(r.rank)
 }
