@@ -23,6 +23,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1 // could not run, or a cell failed, or all were skipped
 	exitUsage       = 2
+	exitBroken      = 3 // a floor is broken, or a comparison found worse than allowed
 	exitUnstable    = 4 // unstable, inconclusive or missing
 	exitInterrupted = 130
 )
@@ -115,7 +116,7 @@ every cell several times. It says which results are stable enough to publish.`,
 	}
 	root.SetVersionTemplate("msgbench {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRun(s), newPlan(s), newList(s), newReport(s), newDoctor(s))
+	root.AddCommand(newRun(s), newPlan(s), newList(s), newReport(s), newDoctor(s), newCompare(s))
 	return root
 }
 

@@ -1,0 +1,117 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"strconv"
+
+	"msgbench/report/internal/plain"
+)
+
+// asCSV has a line a cell, those of one run only included, in the order of the runs.
+func asCSV(r Result) ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{"cell", "outcome", "metric", "old", "new", "ratio", "ratio_lo", "ratio_hi", "level", "p", "p_holm", "samples_old", "samples_new", "reason"})
+	for _, c := range r.Cells {
+		rec := []string{plain.Field(c.Key), c.Outcome, c.Metric, c.Old.String(), c.New.String(), "", "", "", "", "", "", "", "", plain.Field(c.Reason)}
+		if c.Tested {
+			for i, v := range []float64{c.Ratio, c.Lo, c.Hi, c.Level, c.P, c.PHolm, float64(c.NOld), float64(c.NNew)} {
+				rec[5+i] = strconv.FormatFloat(v, 'g', 6, 64)
+			}
+		}
+		w.Write(rec)
+	}
+	for _, only := range []struct {
+		outcome string
+		keys    []string
+	}{{"only-old", r.OnlyOld}, {"only-new", r.OnlyNew}} {
+		for _, k := range only.keys {
+			w.Write(append([]string{plain.Field(k), only.outcome}, make([]string, 12)...))
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}
+
+// The JSON of a result. A number that is not there is null.
+type jsonResult struct {
+	Old         string           `json:"old"`
+	New         string           `json:"new"`
+	Margin      float64          `json:"margin"`
+	Tests       int              `json:"tests"`
+	Outcomes    map[string]int   `json:"outcomes"`
+	Differences []jsonDifference `json:"differences"`
+	Cells       []jsonCell       `json:"cells"`
+	OnlyOld     []string         `json:"only_old"`
+	OnlyNew     []string         `json:"only_new"`
+	Means       []jsonMean       `json:"geometric_means"`
+}
+
+type jsonDifference struct {
+	Fact string `json:"fact"`
+	Old  string `json:"old"`
+	New  string `json:"new"`
+}
+
+type jsonMean struct {
+	Metric string  `json:"metric"`
+	Cells  int     `json:"cells"`
+	Ratio  float64 `json:"ratio"`
+}
+
+type jsonCell struct {
+	Cell         string   `json:"cell"`
+	Outcome      string   `json:"outcome"`
+	Reason       string   `json:"reason,omitempty"`
+	Metric       string   `json:"metric"`
+	HigherBetter bool     `json:"higher_is_better"`
+	Old          *float64 `json:"old"`
+	New          *float64 `json:"new"`
+	Ratio        *float64 `json:"ratio"`
+	Lo           *float64 `json:"ratio_lo"`
+	Hi           *float64 `json:"ratio_hi"`
+	Level        *float64 `json:"level"`
+	P            *float64 `json:"p"`
+	PHolm        *float64 `json:"p_holm"`
+	SamplesOld   int      `json:"samples_old"`
+	SamplesNew   int      `json:"samples_new"`
+}
+
+func asJSON(r Result) ([]byte, error) {
+	j := jsonResult{
+		Old: r.Old, New: r.New, Margin: r.Margin, Tests: r.Tests, Outcomes: map[string]int{},
+		Differences: []jsonDifference{}, Cells: []jsonCell{}, Means: []jsonMean{},
+		OnlyOld: append([]string{}, r.OnlyOld...), OnlyNew: append([]string{}, r.OnlyNew...),
+	}
+	for _, o := range []string{Worse, Better, Unsure, Same} {
+		j.Outcomes[o] = r.Count(o)
+	}
+	for _, d := range r.Differences {
+		j.Differences = append(j.Differences, jsonDifference(d))
+	}
+	for _, m := range r.Means {
+		j.Means = append(j.Means, jsonMean(m))
+	}
+	for _, c := range r.Cells {
+		jc := jsonCell{Cell: c.Key, Outcome: c.Outcome, Reason: c.Reason, Metric: c.Metric, HigherBetter: c.Higher,
+			Old: pointer(c.Old.Value()), New: pointer(c.New.Value()), SamplesOld: c.NOld, SamplesNew: c.NNew}
+		for _, f := range []struct {
+			to *(*float64)
+			v  float64
+		}{{&jc.Ratio, c.Ratio}, {&jc.Lo, c.Lo}, {&jc.Hi, c.Hi}, {&jc.Level, c.Level}, {&jc.P, c.P}, {&jc.PHolm, c.PHolm}} {
+			*f.to = pointer(f.v, c.Tested)
+		}
+		j.Cells = append(j.Cells, jc)
+	}
+	data, err := json.MarshalIndent(j, "", "  ")
+	return append(data, '\n'), err
+}
+
+func pointer(v float64, ok bool) *float64 {
+	if !ok {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,130 @@
+// Package sourcetest writes run directories with fixed figures, for tests of what reads them.
+package sourcetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"msgbench/results"
+	"msgbench/results/hist"
+	"msgbench/stability"
+)
+
+// Cell is a planned cell and what its samples measured, one a round.
+type Cell struct {
+	results.Cell
+	Ops    []int64 // operations of each sample's window of one second
+	P50    []int64 // service time of each sample in ns; one for all if it has one value, 10 µs if none
+	Failed string  // the reason of one failed sample, instead of samples
+}
+
+// PingPong is a cell between Go peers; rate 0 is max.
+func PingPong(transport string, payload, rate int, ops ...int64) Cell {
+	return Cell{Cell: results.Cell{
+		Scenario: "ping-pong", Transport: transport, Client: "go", Server: "go", Payload: payload, Rate: rate,
+		Defaults: map[string]string{"wait": "block"},
+	}, Ops: ops}
+}
+
+// Timed gives a cell service times.
+func (c Cell) Timed(p50 ...int64) Cell { c.P50 = p50; return c }
+
+const second = int64(time.Second)
+
+// Write makes a run directory at dir with run.json, journal and CSV.
+func Write(dir string, cells ...Cell) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	run := results.Run{
+		Version: results.FormatVersion, Created: time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC), Msgbench: "test", Suite: "test", Seed: 1,
+		Pin: "default", Policy: results.DefaultPolicy(), Machine: "desk",
+		Facts: []results.Fact{{Key: "machine", Value: "desk"}, {Key: "cpu", Value: "Model 1"}, {Key: "seed", Value: "1"}},
+	}
+	run.Policy.Reruns = 0
+	var samples []results.Sample
+	for _, c := range cells {
+		run.Cells = append(run.Cells, c.Cell)
+		if c.Failed != "" {
+			samples = append(samples, results.Sample{Cell: c.Key(), Outcome: results.Failed, Reason: c.Failed})
+		}
+	}
+	// By rounds, as a run writes them.
+	for round := 0; ; round++ {
+		any := false
+		for _, c := range cells {
+			if round < len(c.Ops) {
+				samples = append(samples, c.sample(round))
+				any = true
+			}
+		}
+		if !any {
+			break
+		}
+	}
+	if err := results.WriteRun(dir, run); err != nil {
+		return err
+	}
+	j, err := results.OpenJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return err
+	}
+	for i := range samples {
+		samples[i].Version, samples[i].Order = results.FormatVersion, i
+		if err := j.Append(samples[i]); err != nil {
+			return err
+		}
+	}
+	if err := j.Close(); err != nil {
+		return err
+	}
+	rows, err := stability.Rows(run, samples)
+	if err != nil {
+		return err
+	}
+	data, err := results.Table{Facts: run.Facts, Rows: rows}.MarshalCSV()
+	if err != nil {
+		return err
+	}
+	return results.WriteFile(filepath.Join(dir, results.CSVFile), data)
+}
+
+func (c Cell) sample(round int) results.Sample {
+	p50 := int64(10_000)
+	if len(c.P50) > 0 {
+		p50 = c.P50[min(round, len(c.P50)-1)]
+	}
+	ops := c.Ops[round]
+	m := &results.Measurement{
+		Loop: results.Closed, LatencyKind: results.RTT, WindowNs: second, Ops: ops, Messages: ops,
+		PayloadBytes: ops * int64(max(c.Payload, 0)), Sent: ops, Received: ops, Latency: times(p50),
+		CPUNs: map[string]int64{results.Client: second / 2, results.Server: second / 4},
+	}
+	if c.Rate != 0 {
+		m.Loop, m.LatencyKind = results.Paced, results.Response
+		m.Service, m.Latency, m.Lateness = m.Latency, times(2*p50), times(100)
+	}
+	return results.Sample{Cell: c.Key(), Round: round, Outcome: results.OK, Measurement: m}
+}
+
+// times is a histogram of 2,000 values around p50, two thirds of them equal to it.
+func times(p50 int64) *hist.Hist {
+	var values string
+	var sum int64
+	counts := []struct{ ns, n int64 }{{p50 * 9 / 10, 300}, {p50, 1400}, {p50 * 2, 280}, {p50 * 4, 20}}
+	for i, c := range counts {
+		if i > 0 {
+			values += ","
+		}
+		values += fmt.Sprintf("[%d,%d]", c.ns, c.n)
+		sum += c.ns * c.n
+	}
+	h := new(hist.Hist)
+	text := fmt.Sprintf(`{"min":%d,"max":%d,"sum":%d,"values":[%s]}`, counts[0].ns, counts[len(counts)-1].ns, sum, values)
+	if err := h.UnmarshalJSON([]byte(text)); err != nil {
+		panic(err) // a mistake in this package
+	}
+	return h
+}
