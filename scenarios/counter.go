@@ -27,18 +27,23 @@ func (m counterMessage) put(seq uint64) {
 
 // check compares every byte of the payload of reply seq.
 func (m counterMessage) check(reply []byte, seq uint64) error {
-	if len(reply) != len(m) {
-		return fmt.Errorf("reply %d carries %d B, want %d B", seq, len(reply)-envelope, len(m)-envelope)
+	return m.compare("reply", reply, seq, seq+1)
+}
+
+// compare compares every byte of the payload of message seq, which is to carry that counter; what is its name in errors.
+func (m counterMessage) compare(what string, msg []byte, seq, counter uint64) error {
+	if len(msg) != len(m) {
+		return fmt.Errorf("%s %d carries %d B, want %d B", what, seq, len(msg)-envelope, len(m)-envelope)
 	}
-	got, want := reply[envelope:], m[envelope:]
+	got, want := msg[envelope:], m[envelope:]
 	if len(got) >= 8 {
-		if c := binary.LittleEndian.Uint64(got); c != seq+1 {
-			return fmt.Errorf("reply %d carries the counter %d, want %d", seq, c, seq+1)
+		if c := binary.LittleEndian.Uint64(got); c != counter {
+			return fmt.Errorf("%s %d carries the counter %d, want %d", what, seq, c, counter)
 		}
 		got, want = got[8:], want[8:]
 	}
 	if !bytes.Equal(got, want) {
-		return fmt.Errorf("reply %d is not what was sent", seq)
+		return fmt.Errorf("%s %d is not what was sent", what, seq)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ const (
 	kindReply   kind = 2
 	kindMark    kind = 3 // the window begins: the receiver notes where its own counters stand, and answers with the same
 	kindFinish  kind = 4 // the window has ended: likewise, and the receiver is done
+	kindData    kind = 5 // one-way: not answered
 )
 
 // Every message starts with the envelope: u64 sequence, u64 stamp in ns, u32 kind, u32 payload length, u64 zero, all
