@@ -86,7 +86,7 @@ type Scenario struct {
 }
 
 // Table holds every scenario.
-var Table = []Scenario{PingPong, Batch, Pipeline, PipelineBatch}
+var Table = []Scenario{PingPong, Batch, Pipeline, PipelineBatch, Snapshot, Lookup}
 
 // Find returns the scenario of that name.
 func Find(name string) (Scenario, error) {
