@@ -145,6 +145,8 @@ type Measurement struct {
 	Duplicated int64 `json:"duplicated,omitempty"`
 	Reordered  int64 `json:"reordered,omitempty"`
 
+	Receivers []Counts `json:"receivers,omitempty"` // of each subscriber, in their order
+
 	Latency  *hist.Hist `json:"latency_hist,omitempty"`
 	Service  *hist.Hist `json:"service_hist,omitempty"` // paced and open loops, where Latency is the response time
 	Lateness *hist.Hist `json:"lateness_hist,omitempty"`
@@ -161,6 +163,14 @@ type Measurement struct {
 	Mallocs map[string]int64  `json:"mallocs,omitempty"` // objects allocated in the window, by role
 	RSS     map[string]int64  `json:"rss_bytes,omitempty"`
 	Facts   map[string]string `json:"facts,omitempty"` // settings chosen by the adapter; "server." before those that differ there
+}
+
+// Counts are the messages of one receiver.
+type Counts struct {
+	Received   int64 `json:"received"`
+	Lost       int64 `json:"lost,omitempty"`
+	Duplicated int64 `json:"duplicated,omitempty"`
+	Reordered  int64 `json:"reordered,omitempty"`
 }
 
 // Throughput is operations per second; 0 for an empty window.

@@ -33,6 +33,12 @@ type controller interface {
 	finish() error
 }
 
+// scheduled is an operation whose window begins at a time that others were told.
+type scheduled interface{ start() int64 }
+
+// settler is an operation that is not over before everyone has what was sent; that belongs to the window.
+type settler interface{ settle() error }
+
 // drive warms up, runs op through one window in the loop that the rate asks for, and returns what it measured.
 func drive(s *Side, ctl controller, op operation) (*results.Measurement, error) {
 	l := &loop{op: op, latency: hist.New()}
@@ -68,7 +74,7 @@ func drive(s *Side, ctl controller, op operation) (*results.Measurement, error) 
 	if err := l.drain(); err != nil {
 		return nil, err
 	}
-	counters.end(m, results.Client)
+	counters.end(m, s.Role)
 	if err := ctl.finish(); err != nil {
 		return nil, err
 	}
@@ -154,8 +160,7 @@ func (l *loop) window(p Params) error {
 	if p.Rate > 0 {
 		return l.pacedWindow(p)
 	}
-	l.start = measure.Now()
-	l.end = l.start
+	l.begin()
 	if err := l.prime(l.start); err != nil {
 		return err
 	}
@@ -170,7 +175,23 @@ func (l *loop) window(p Params) error {
 		}
 		l.thirds[i] = l.ops - before
 	}
+	if o, ok := l.op.(settler); ok {
+		if err := o.settle(); err != nil {
+			return err
+		}
+		l.end = measure.Now()
+	}
 	return nil
+}
+
+// begin sets the start of the window: now, or the time that others were told.
+func (l *loop) begin() {
+	l.start = measure.Now()
+	if o, ok := l.op.(scheduled); ok {
+		l.start = o.start()
+		l.pacer.Wait(l.start)
+	}
+	l.end = l.start
 }
 
 func (l *loop) pacedWindow(p Params) error {
@@ -179,8 +200,7 @@ func (l *loop) pacedWindow(p Params) error {
 	if p.Count > 0 {
 		n = p.Count
 	}
-	l.start = measure.Now()
-	l.end = l.start
+	l.begin()
 	schedule := measure.Schedule{Start: l.start, Rate: int64(p.Rate)}
 	for i := range l.thirds {
 		before := l.ops

@@ -16,6 +16,8 @@ const (
 	kindMark    kind = 3 // the window begins: the receiver notes where its own counters stand, and answers with the same
 	kindFinish  kind = 4 // the window has ended: likewise, and the receiver is done
 	kindData    kind = 5 // one-way: not answered
+	kindHello   kind = 6 // a publisher's first message to a subscriber
+	kindNext    kind = 7 // a subscriber has the publication of that number, and asks for the next
 )
 
 // Every message starts with the envelope: u64 sequence, u64 stamp in ns, u32 kind, u32 payload length, u64 zero, all
@@ -56,6 +58,13 @@ func seqOf(msg []byte) uint64 {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(msg)
+}
+
+func stampOf(msg []byte) int64 {
+	if len(msg) < envelope {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(msg[8:]))
 }
 
 // sequenceError tells a message that came twice, late or in place of another.

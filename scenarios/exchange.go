@@ -101,7 +101,7 @@ func serve(s *Side, handle func(request []byte, seq uint64) ([]byte, error)) (*r
 			counters.begin()
 		case kindFinish:
 			reply = request
-			counters.end(m, results.Server)
+			counters.end(m, s.Role)
 		default:
 			return nil, fmt.Errorf("message %d is of kind %d, which a client does not send", seq, k)
 		}

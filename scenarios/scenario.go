@@ -29,6 +29,7 @@ type Params struct {
 
 // Side is what one process of a cell works with.
 type Side struct {
+	Role   string
 	Conns  []transports.Conn // one, or as many as the scenario says
 	Params Params
 	// Clocks are the CPU clocks of every role; empty where they can't be read. Only the driver has them.
@@ -86,7 +87,7 @@ type Scenario struct {
 }
 
 // Table holds every scenario.
-var Table = []Scenario{PingPong, Batch, Pipeline, PipelineBatch, Snapshot, Lookup}
+var Table = []Scenario{PingPong, Batch, Pipeline, PipelineBatch, Snapshot, Lookup, Broadcast}
 
 // Find returns the scenario of that name.
 func Find(name string) (Scenario, error) {

@@ -136,6 +136,7 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 		return nil, err
 	}
 	side := &scenarios.Side{
+		Role: args.Role,
 		Params: scenarios.Params{
 			Payload: args.Payload, Rate: args.Rate, Warmup: args.Warmup, WarmupOps: args.WarmupOps,
 			WarmupMax: args.WarmupMax, Window: args.Duration, Count: args.Count,
