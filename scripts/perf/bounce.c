@@ -67,7 +67,10 @@ static void put(struct slot *s, uint64_t index, const struct envelope *e)
 
 static void get(struct slot *s, uint64_t index, struct envelope *e)
 {
+	long polls = 0;
 	while (atomic_load_explicit(&s->word, memory_order_acquire) >> 32 != ((index + 1) & 0xffffffff)) {
+		if (++polls > 10000) // some 50 us: somebody else has the peer's CPU, or wants ours
+			sched_yield();
 #if defined(__x86_64__)
 		if (use_pause)
 			__builtin_ia32_pause();
