@@ -1,6 +1,9 @@
 package measure
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Lead is how long before a deadline, in ns, the pacer stops sleeping and begins to spin. A thread with a timer slack of
 // 1 ns wakes within it nearly always, and so does one with the usual slack of 50 µs.
@@ -32,6 +35,10 @@ type Pacer struct {
 	// SpunNs is how long the pacer has spun, in ns. It is part of the CPU time of this process, and not the transport's.
 	// Time in which the thread was preempted is left out; what the sleeps themselves cost (1 to 3 µs each) is not in it.
 	SpunNs int64
+	// Yield lets other goroutines run while the pacer waits. What a library's own goroutines are to write would else lie there
+	// until the pacer is done, if they share a processor with it. Not for goroutines locked to a thread: each yield would
+	// be two changes of threads.
+	Yield bool
 }
 
 // Wait returns when Now has reached the deadline (ns of Now), at once if it has passed, and tells the time then. It does not
@@ -39,10 +46,16 @@ type Pacer struct {
 func (p *Pacer) Wait(deadline int64) (now int64) {
 	now = Now()
 	for deadline-now > Lead {
+		if p.Yield {
+			runtime.Gosched() // a sleeping thread keeps its processor for a while
+		}
 		sleepUntil(deadline - Lead)
 		now = Now()
 	}
 	for now < deadline {
+		if p.Yield {
+			runtime.Gosched()
+		}
 		t := Now()
 		if d := t - now; d <= maxStep {
 			p.SpunNs += d

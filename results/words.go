@@ -151,6 +151,7 @@ type Measurement struct {
 	Service  *hist.Hist `json:"service_hist,omitempty"` // paced and open loops, where Latency is the response time
 	Lateness *hist.Hist `json:"lateness_hist,omitempty"`
 	Thirds   []int64    `json:"thirds,omitempty"` // operations in each third of the window
+	Series   *Series    `json:"series,omitempty"` // of one-way streams
 
 	CPUNs   map[string]int64 `json:"cpu_ns,omitempty"`   // by role, over exactly the window
 	PacerNs int64            `json:"pacer_ns,omitempty"` // spun by the pacer; part of CPUNs of its role

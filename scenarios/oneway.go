@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -104,7 +103,7 @@ func (m counterMessage) checkData(msg []byte) (seq uint64, stamp int64, err erro
 	if err := checkEnvelope(msg, seq, kindData); err != nil {
 		return 0, 0, err
 	}
-	return seq, int64(binary.LittleEndian.Uint64(msg[8:])), m.compare("message", msg, seq, seq)
+	return seq, stampOf(msg), m.compare("message", msg, seq, seq)
 }
 
 // oneWay records the latencies of one-way messages from the stamps in them. At a fixed rate it also knows when each of them
@@ -140,13 +139,14 @@ func (o *oneWay) begin(start int64, first uint64) {
 // errClocks is a message that came before it was sent.
 var errClocks = errors.New("the clocks of the two sides do not agree")
 
-// record notes a message that was stamped with sent and came at now. It allocates nothing.
+// record notes a message that was stamped with sent and came at now. Before begin only its service time counts. It allocates
+// nothing.
 func (o *oneWay) record(seq uint64, sent, now int64) error {
 	if now < sent {
 		return fmt.Errorf("%w: message %d came %d ns before it was sent", errClocks, seq, sent-now)
 	}
 	o.sent.Record(now - sent)
-	if o.intended != nil {
+	if o.intended != nil && o.schedule.Start != 0 {
 		due := o.schedule.At(o.at + int64(seq-o.first)*o.step)
 		if sent < due {
 			return fmt.Errorf("%w: message %d was sent %d ns before its time", errClocks, seq, due-sent)

@@ -40,6 +40,8 @@ type Side struct {
 	// Broadcast is the transport's own way to reach several receivers at once; nil where it has none.
 	Broadcast transports.Broadcaster
 	Options   transports.Options // that the connections were made with
+	// LockThread: goroutines that a scenario starts for its connections are to be locked to threads (transports.Info).
+	LockThread bool
 }
 
 // conn is the connection of a scenario that has only one.
@@ -87,7 +89,7 @@ type Scenario struct {
 }
 
 // Table holds every scenario.
-var Table = []Scenario{PingPong, Batch, Pipeline, PipelineBatch, Snapshot, Lookup, Broadcast}
+var Table = []Scenario{PingPong, Batch, Pipeline, PipelineBatch, Snapshot, Lookup, Broadcast, DataRate}
 
 // Find returns the scenario of that name.
 func Find(name string) (Scenario, error) {

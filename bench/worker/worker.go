@@ -160,7 +160,8 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 		if err != nil {
 			return nil, err
 		}
-		if transport.Info().LockThread {
+		side.LockThread = transport.Info().LockThread
+		if side.LockThread {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 		}
