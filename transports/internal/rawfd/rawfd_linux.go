@@ -3,9 +3,11 @@
 package rawfd
 
 import (
+	"errors"
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -54,13 +56,8 @@ func newFD(r, w int, socket bool, wait transports.Wait) (*FD, error) {
 		f.free()
 		return nil, os.NewSyscallError("eventfd", err)
 	}
-	// Sockets stay in blocking mode, since a flag makes a single call non-blocking. Pipes have no such flag. Their writes
-	// never block: nothing but room could end a write that sleeps in the kernel.
-	if err := unix.SetNonblock(r, !socket && wait != transports.Block); err != nil {
-		f.free()
-		return nil, os.NewSyscallError("fcntl", err)
-	}
-	if err := unix.SetNonblock(w, !socket); err != nil {
+	// Sockets stay in blocking mode, since a flag makes a single call non-blocking. Pipes have no such flag.
+	if err := f.setNonblock(!socket && wait != transports.Block); err != nil {
 		f.free()
 		return nil, os.NewSyscallError("fcntl", err)
 	}
@@ -70,6 +67,10 @@ func newFD(r, w int, socket bool, wait transports.Wait) (*FD, error) {
 
 // Closed tells whether Close was called.
 func (f *FD) Closed() bool { return f.closed.Load() }
+
+func (f *FD) setNonblock(on bool) error {
+	return errors.Join(unix.SetNonblock(f.r, on), unix.SetNonblock(f.w, on))
+}
 
 // Close ends blocked calls and closes the descriptors.
 func (f *FD) Close() error {
@@ -81,21 +82,28 @@ func (f *FD) Close() error {
 	if f.socket {
 		unix.Shutdown(f.r, unix.SHUT_RDWR)
 	} else {
-		f.wakePipeReader()
+		f.setNonblock(true)
 	}
 	for pause := time.Microsecond; f.reading.Load() || f.writing.Load(); pause = min(2*pause, time.Millisecond) {
+		if !f.socket && f.wait == transports.Block {
+			interruptThreads()
+		}
 		time.Sleep(pause)
 	}
 	f.free()
 	return nil
 }
 
-// wakePipeReader ends a read that sleeps in the kernel by putting a byte into our own end of the pipe. The peer never
-// sees it: this side is the pipe's only reader, and has closed.
-func (f *FD) wakePipeReader() {
-	if w, err := unix.Open(procPath(f.r), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err == nil {
-		unix.Write(w, []byte{0})
-		unix.Close(w)
+// interruptThreads makes system calls of all threads of this process begin again, since a pipe has no shutdown. A call
+// that slept in a pipe then finds it non-blocking, and returns. The signal is the one with which the Go runtime preempts
+// its threads: it expects it at any time and any number of times. (Data put into the pipe would also wake a reader, but
+// nothing but room wakes a writer; and writes that never sleep but poll are up to twice as slow once the pipe is full.)
+func interruptThreads() {
+	entries, _ := os.ReadDir("/proc/self/task")
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			unix.Tgkill(os.Getpid(), tid, unix.SIGURG)
+		}
 	}
 }
 
@@ -132,7 +140,7 @@ func (f *FD) readOpen(p []byte, flags uintptr) (int, error) {
 		n, errno := f.tryRead(p, flags)
 		switch {
 		case f.closed.Load():
-			return 0, transports.ErrClosed // what was read may be the byte that Close put there
+			return 0, transports.ErrClosed
 		case errno == 0 && n == 0:
 			return 0, io.EOF
 		case errno == 0:

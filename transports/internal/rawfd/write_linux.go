@@ -3,7 +3,6 @@ package rawfd
 import (
 	"os"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -60,9 +59,9 @@ func (f *FD) writeOpen(a, b []byte) error {
 	}
 }
 
-// tryWrite is one system call; for a socket it sleeps there if block is set.
+// tryWrite is one system call. One to a socket sleeps there if block is set, one to a pipe if the pipe is in blocking mode.
 func (f *FD) tryWrite(a, b []byte, block bool) (int, syscall.Errno) {
-	raw := !block && len(a)+len(b) <= rawLimit
+	raw := len(a)+len(b) <= rawLimit && !block && (f.socket || f.wait != transports.Block)
 	p := unsafe.Pointer(unsafe.SliceData(a))
 	fd, flags := uintptr(f.w), uintptr(unix.MSG_NOSIGNAL)
 	if !block {
@@ -115,5 +114,3 @@ func (f *FD) SocketFact(level, option int) int {
 	}
 	return v
 }
-
-func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
