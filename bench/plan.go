@@ -21,7 +21,22 @@ func SampleTime(p results.Policy, c results.Cell) time.Duration {
 	if c.Rate > 0 {
 		warmup = max(warmup, WarmupOps*time.Second/time.Duration(c.Rate))
 	}
-	return overhead + min(warmup, MaxWarmup) + Window(p, c)
+	warmup = min(warmup, MaxWarmup)
+	if p.WarmupOps > 0 {
+		warmup = countTime(p.WarmupOps, c.Rate)
+	}
+	if p.Count > 0 {
+		return overhead + warmup + countTime(p.Count, c.Rate)
+	}
+	return overhead + warmup + Window(p, c)
+}
+
+// countTime is about how long so many operations take. At max nobody knows; a slow transport stands for all.
+func countTime(n int64, rate int) time.Duration {
+	if rate == 0 {
+		rate = 20_000
+	}
+	return time.Duration(n) * time.Second / time.Duration(rate)
 }
 
 // RunTime is about how long all samples of the cells take, without reruns.

@@ -19,6 +19,9 @@ const (
 	Subscriber = "subscriber"
 )
 
+// RoleOf is the role of a process by its name, which has a number at its end where a role has several: subscriber-2.
+func RoleOf(process string) string { return strings.TrimRight(strings.TrimRight(process, "0123456789"), "-") }
+
 // NoPayload is the Payload of a cell whose messages have no size to choose.
 const NoPayload = -1
 

@@ -25,8 +25,8 @@ func cpu(row *results.Row, c results.Cell, valid []placed) {
 		for r := range s.Measurement.CPUNs {
 			roles[r] = true
 		}
-		for r := range s.Placement {
-			roles[r] = true
+		for name := range s.Placement {
+			roles[results.RoleOf(name)] = true
 		}
 	}
 	var ns [3]float64
