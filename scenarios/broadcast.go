@@ -68,6 +68,7 @@ func checkBroadcastMode(v string, rate int) error {
 // joinSubscribers adds up what the subscribers received.
 func joinSubscribers(p Params, m *results.Measurement, subscribers []*results.Measurement) error {
 	lossy := m.Facts["lossy"] == "yes"
+	m.Received, m.Lost, m.Duplicated, m.Reordered = 0, 0, 0, 0
 	for i, s := range subscribers {
 		if got := s.Received + s.Lost; got != m.Ops {
 			return fmt.Errorf("%d publications, but subscriber %d accounts for %d", m.Ops, i+1, got)
