@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,24 +16,86 @@ import (
 	"msgbench/stability"
 )
 
+type reportOptions struct {
+	style      string
+	out        string
+	references []string
+}
+
 func newReport(s streams) *cobra.Command {
-	var out string
+	o := &reportOptions{}
 	cmd := &cobra.Command{
-		Use:   "report DIR|CSV",
-		Short: "Make the markdown report of a run directory or of its CSV",
+		Use:   "report DIR|CSV...",
+		Short: "Make the markdown report of a run directory or of its CSV, in one of several styles",
 		Long: `Make the markdown report of a run directory (from its journal, with notes) or of a results.csv alone. The same input
-gives the same bytes.`,
-		Args: oneOf("a run directory or a results.csv"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			d, err := load(args[0])
-			if err != nil {
-				return usage(err)
+gives the same bytes. Several of them give tables by platform, which rank nothing.
+
+Styles:
+` + styleHelp(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("msgbench report: want one argument or more: run directories or results.csv")
 			}
-			return s.writeOutput(out, []byte(report.Markdown(d)))
+			return nil
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args, s) },
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`; - is standard output")
+	f := cmd.Flags()
+	f.StringVar(&o.style, "style", report.Styles[0].Name, "layout: `name` is "+strings.Join(report.StyleNames(), ", "))
+	f.StringArrayVar(&o.references, "reference", nil, "set the published rows of this `file` (see msgbench import) beside the measured ones; may be repeated")
+	f.StringVarP(&o.out, "output", "o", "-", "write to this `file`; - is standard output")
+	_ = cmd.RegisterFlagCompletionFunc("style", cobra.FixedCompletions(styleCompletions(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+func styleHelp() string {
+	var b strings.Builder
+	for _, s := range report.Styles {
+		fmt.Fprintf(&b, "  %-11s %s\n", s.Name, s.Summary)
+	}
+	return b.String()
+}
+
+func styleCompletions() []cobra.Completion {
+	var out []cobra.Completion
+	for _, s := range report.Styles {
+		out = append(out, cobra.CompletionWithDesc(s.Name, s.Summary))
+	}
+	return out
+}
+
+func (o *reportOptions) run(cmd *cobra.Command, args []string, s streams) error {
+	style, err := report.FindStyle(o.style)
+	if err != nil {
+		return usagef("--style: %w", err)
+	}
+	if len(args) > 1 && (cmd.Flags().Changed("style") || len(o.references) > 0) {
+		return usagef("several runs give tables by platform: leave out --style and --reference, or name one run")
+	}
+	var docs []report.Document
+	for _, a := range args {
+		d, err := load(a)
+		if err != nil {
+			return usage(err)
+		}
+		docs = append(docs, d)
+	}
+	if len(docs) > 1 {
+		return s.writeOutput(o.out, []byte(report.Platforms(docs)))
+	}
+	for _, path := range o.references {
+		t, err := readTable(path)
+		if err != nil {
+			return usagef("--reference: %w", err)
+		}
+		for i := range t.Rows {
+			if v := t.Rows[i].Verdict; v != results.Imported {
+				return usagef("--reference %s: the row %s is %s, not imported: published files become references with msgbench import", path, t.Rows[i].Cell, v)
+			}
+		}
+		docs[0].References = append(docs[0].References, t)
+	}
+	return s.writeOutput(o.out, []byte(style.Render(docs[0])))
 }
 
 // writeOutput writes a whole file, or to standard output for "-".
@@ -56,13 +119,21 @@ func load(path string) (report.Document, error) {
 	if info.IsDir() {
 		return loadRun(path)
 	}
+	t, err := readTable(path)
+	return report.Document{Table: t, Name: filepath.Base(path)}, err
+}
+
+// readTable reads a CSV of results.
+func readTable(path string) (results.Table, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return results.Table{}, fmt.Errorf("%s: no such file", path)
+	}
 	if err != nil {
-		return report.Document{}, err
+		return results.Table{}, err
 	}
 	defer f.Close()
-	t, err := results.ParseCSV(path, f)
-	return report.Document{Table: t}, err
+	return results.ParseCSV(path, f)
 }
 
 // loadRun makes the document of a run from its journal.
@@ -76,9 +147,15 @@ func loadRun(dir string) (d report.Document, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.Facts, d.Cut = run.Facts, cut
-	if d.Rows, err = stability.Rows(run, samples); err != nil {
+	d.Name, d.Run, d.Facts, d.Cut = filepath.Base(filepath.Clean(dir)), &run, run.Facts, cut
+	cells, err := stability.Judge(run, samples)
+	if err != nil {
 		return d, fmt.Errorf("%s: %w", journal, err)
+	}
+	d.Samples = make(map[string][]results.Sample, len(cells))
+	for _, c := range cells {
+		d.Rows = append(d.Rows, c.Row)
+		d.Samples[c.Row.Cell] = c.Samples
 	}
 	if d.Notes, err = stability.Notes(run, samples); err != nil {
 		return d, fmt.Errorf("%s: %w", journal, err)

@@ -77,3 +77,11 @@ func oneLine(s string) string {
 		return r <= ' ' || r == 0x7f || r >= 0x80 && (unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Bidi_Control))
 	}), " ")
 }
+
+// orText is s, or other where s is empty.
+func orText(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

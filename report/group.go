@@ -112,6 +112,15 @@ func rate(s string) float64 {
 	return number(s)
 }
 
+// plain is the rows without their ranks.
+func (g group) plain() []*results.Row {
+	rows := make([]*results.Row, len(g.rows))
+	for i := range g.rows {
+		rows[i] = g.rows[i].Row
+	}
+	return rows
+}
+
 func (g *group) sort() {
 	slices.SortStableFunc(g.rows, func(a, b ranked) int {
 		pa, pb := results.Publishable(a.Verdict), results.Publishable(b.Verdict)

@@ -8,12 +8,16 @@ import (
 	"msgbench/stability"
 )
 
-// Document is what a report is made of. Notes are there only where the journal is.
+// Document is what a report is made of. Run, Samples, Notes and Strips are there only where the journal is.
 type Document struct {
 	results.Table
-	Notes  []stability.Note
-	Strips []stability.Strip // for charts; like the notes there only where the journal is
-	Cut    int               // bytes at the end of the journal that a crash had cut off and that were left out
+	Name       string                      // of the run directory or the CSV, without the folders above it
+	Run        *results.Run                // nil where only the CSV is known
+	Samples    map[string][]results.Sample // those that a row joins, by the key of its cell, in the order of the rounds
+	Notes      []stability.Note
+	Strips     []stability.Strip // for charts
+	Cut        int               // bytes at the end of the journal that a crash had cut off and that were left out
+	References []results.Table   // published figures, to be set beside the rows, never among them
 }
 
 // Markdown is the report of a run: how it was measured, a table for each scenario, payload and rate, and the notes.
@@ -23,11 +27,13 @@ func Markdown(d Document) string {
 	facts(&b, d)
 	summary(&b, d.Rows)
 	b.WriteString("## How to read the tables\n\n" + reading + "\n")
+	refs := newReferences(d.References)
 	for _, g := range groups(d.Rows) {
 		fmt.Fprintf(&b, "## %s\n\n", cell(g.title))
-		g.markdown(&b)
+		g.markdown(&b, refs)
 	}
 	notes(&b, d)
+	refs.unused(&b)
 	return b.String()
 }
 
@@ -53,8 +59,8 @@ func facts(b *strings.Builder, d Document) {
 // summary counts the verdicts, so that a reader sees at once whether rows are missing.
 func summary(b *strings.Builder, rows []results.Row) {
 	n := map[string]int{}
-	for _, r := range rows {
-		n[r.Verdict]++
+	for i := range rows {
+		n[rows[i].Verdict]++
 	}
 	var parts []string
 	for _, v := range []string{results.Stable, results.Recovered, results.Oversubscribed, results.Unstable, results.Failed,
@@ -63,17 +69,16 @@ func summary(b *strings.Builder, rows []results.Row) {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
 	}
-	fmt.Fprintf(b, "%s: %s.\n\n", plural(len(rows), "row"), strings.Join(parts, ", "))
+	fmt.Fprintf(b, "%s: %s.\n\n", plural(len(rows), "row"), orText(strings.Join(parts, ", "), "none"))
 }
 
-func (g group) markdown(b *strings.Builder) {
+func (g group) markdown(b *strings.Builder, refs *references) {
 	paced := g.rate != "max"
 	head := []string{"#", "transport", "per second", "interval", "min µs", "p50 µs", "p95 µs", "p99 µs", "p99.9 µs", "max µs"}
 	if paced {
 		head = append(head, "svc p50 µs", "svc p99 µs", "late p99 µs")
 	}
 	head = append(head, "client CPU %", "server CPU %", "total CPU %", "CPUs", "wait", "samples", "verdict")
-	line(b, head)
 	align := make([]string, len(head))
 	for i := range align {
 		align[i] = "---:"
@@ -81,7 +86,14 @@ func (g group) markdown(b *strings.Builder) {
 	for _, left := range []int{1, len(head) - 4, len(head) - 3, len(head) - 1} {
 		align[left] = "---"
 	}
-	line(b, align)
+	with := refs.any(g.plain())
+	if with {
+		for _, h := range refHead {
+			head, align = append(head, h), append(align, "---:")
+		}
+	}
+	safeLine(b, head)
+	safeLine(b, align)
 	for _, r := range g.rows {
 		c := []string{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count),
 			exact(r.MinUs, 2), exact(r.P50Us, 2), exact(r.P95Us, 2), exact(r.P99Us, 2), exact(r.P999Us, 2), exact(r.MaxUs, 1)}
@@ -94,16 +106,25 @@ func (g group) markdown(b *strings.Builder) {
 		}
 		c = append(c, exact(r.ClientCPU, 1), exact(r.ServerCPU, 1), exact(r.TotalCPU, 1), r.CPURelation, r.Wait,
 			r.Samples.String(), verdict)
-		line(b, c)
+		for i := range c {
+			c[i] = cell(c[i])
+		}
+		if with {
+			c = append(c, refs.cells(r.Row)...)
+		}
+		safeLine(b, c)
 	}
 	b.WriteString("\n")
 }
 
 func notes(b *strings.Builder, d Document) {
-	if len(d.Notes) == 0 && d.Cut == 0 {
-		return
+	if len(d.Notes) > 0 || d.Cut > 0 {
+		b.WriteString("## Notes\n\n")
+		noteList(b, d)
 	}
-	b.WriteString("## Notes\n\n")
+}
+
+func noteList(b *strings.Builder, d Document) {
 	if d.Cut > 0 {
 		fmt.Fprintf(b, "- The journal ends in the middle of a sample: its last %d bytes were left out.\n", d.Cut)
 	}
@@ -116,11 +137,31 @@ func notes(b *strings.Builder, d Document) {
 	}
 }
 
-func line(b *strings.Builder, cells []string) {
+// safeLine writes a line of a table, of cells that are safe already.
+func safeLine(b *strings.Builder, cells []string) {
 	for _, c := range cells {
-		b.WriteString("| " + cell(c) + " ")
+		b.WriteString("| ")
+		b.WriteString(c)
+		b.WriteByte(' ')
 	}
 	b.WriteString("|\n")
+}
+
+// markdownTable writes a table of cells that are safe already, the first columns, as many as left says, aligned left.
+func markdownTable(b *strings.Builder, head []string, left int, rows [][]string) {
+	safeLine(b, head)
+	align := make([]string, len(head))
+	for i := range align {
+		align[i] = "---:"
+		if i < left {
+			align[i] = "---"
+		}
+	}
+	safeLine(b, align)
+	for _, r := range rows {
+		safeLine(b, r)
+	}
+	b.WriteString("\n")
 }
 
 // cell makes text safe within a table: a CSV may come from anywhere.

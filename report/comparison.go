@@ -1,0 +1,181 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"msgbench/results"
+)
+
+// Comparison sets transports side by side as comparison pages do, and keeps apart what such pages mix: a winner is bold
+// only among rows of one machine, payload, loop, kind of latency and percentile, and only where the intervals allow it.
+func Comparison(d Document) string {
+	var b strings.Builder
+	b.WriteString("# Transports compared\n\n## Scope\n\n")
+	scope(&b, d)
+	b.WriteString("## Measurement methodology\n\n")
+	methodology(&b, d)
+	inside(&b, d)
+	b.WriteString("## Message sizes\n\n")
+	messageSizes(&b, d.Rows)
+	refs := newReferences(d.References)
+	all := groups(d.Rows)
+	b.WriteString("## Latency and throughput by payload\n\n" + boldRule + "\n\n")
+	for _, g := range all {
+		g.comparison(&b, refs)
+	}
+	b.WriteString("## Win/lose summary\n\n")
+	winLose(&b, all)
+	b.WriteString("## Payload sensitivity\n\n")
+	sensitivity(&b, d.Rows)
+	b.WriteString("## Reliability at maximum rate\n\n")
+	reliability(&b, all)
+	b.WriteString("## Throughput\n\n")
+	throughputs(&b, all)
+	b.WriteString("## Claims that the data supports\n\n")
+	claims(&b, all, d)
+	notes(&b, d)
+	refs.unused(&b)
+	return b.String()
+}
+
+const boldRule = `All values in µs unless another unit stands there. Bold: the best of its column, among rows that are publishable, where the
+intervals of best and second (of p50, p99 and throughput) do not overlap. Rows marked ~ are unstable, imported rows were measured
+elsewhere: neither can win.`
+
+func scope(b *strings.Builder, d Document) {
+	machines := map[string]bool{}
+	transports := map[string]bool{}
+	for i := range d.Rows {
+		machines[d.Rows[i].Machine] = true
+		transports[d.Rows[i].Transport] = true
+	}
+	fmt.Fprintf(b, "%s, %s, on %s. All processes of a cell ran on that machine; no figure is from a real network.\n\n",
+		plural(len(d.Rows), "row"), plural(len(transports), "transport"), plural(len(machines), "machine"))
+	facts(b, d)
+	summary(b, d.Rows)
+}
+
+// metric is a column that can be won.
+type metric struct {
+	name   string
+	of     func(*results.Row) results.Num
+	lo, hi func(*results.Row) results.Num // nil: no interval
+	higher bool                           // is better
+	text   func(results.Num) string
+	// quantile of a sample's latencies that the metric is; 0: none.
+	quantile float64
+}
+
+func micros2(n results.Num) string { return exact(n, 2) }
+
+var (
+	throughputMetric = metric{
+		name: "throughput", higher: true, text: count,
+		of: func(r *results.Row) results.Num { return r.Throughput },
+		lo: func(r *results.Row) results.Num { return r.ThroughputLo }, hi: func(r *results.Row) results.Num { return r.ThroughputHi },
+	}
+	p50Metric = metric{
+		name: "p50", text: micros2, quantile: 0.5,
+		of: func(r *results.Row) results.Num { return r.P50Us },
+		lo: func(r *results.Row) results.Num { return r.P50Lo }, hi: func(r *results.Row) results.Num { return r.P50Hi },
+	}
+	p99Metric = metric{
+		name: "p99", text: micros2, quantile: 0.99,
+		of: func(r *results.Row) results.Num { return r.P99Us },
+		lo: func(r *results.Row) results.Num { return r.P99Lo }, hi: func(r *results.Row) results.Num { return r.P99Hi },
+	}
+	latencyMetrics = []metric{
+		{name: "min", text: micros2, of: func(r *results.Row) results.Num { return r.MinUs }},
+		{name: "mean", text: micros2, of: func(r *results.Row) results.Num { return r.MeanUs }},
+		p50Metric,
+		{name: "p95", text: micros2, of: func(r *results.Row) results.Num { return r.P95Us }},
+		p99Metric,
+	}
+)
+
+// metrics are the columns of a group that can be won: at a fixed rate throughput only repeats the target.
+func (g group) metrics() []metric {
+	if g.rate == "max" {
+		return append(slices.Clone(latencyMetrics), throughputMetric)
+	}
+	return latencyMetrics
+}
+
+// duel is the best row of a metric and the next best.
+type duel struct {
+	best, second *results.Row
+	clear        bool // their intervals do not overlap; without intervals: the values differ
+}
+
+// win finds the best publishable row of a group; ok is false where fewer than two have the figure.
+func (g group) win(m metric) (d duel, ok bool) {
+	better := func(a, b *results.Row) bool {
+		x, y := m.of(a).Or(0), m.of(b).Or(0)
+		return m.higher && x > y || !m.higher && x < y
+	}
+	for _, r := range g.rows {
+		switch {
+		case !results.Publishable(r.Verdict) || !m.of(r.Row).OK():
+		case d.best == nil || better(r.Row, d.best):
+			d.best, d.second = r.Row, d.best
+		case d.second == nil || better(r.Row, d.second):
+			d.second = r.Row
+		}
+	}
+	if d.second == nil {
+		return d, false
+	}
+	d.clear = better(d.best, d.second)
+	if m.lo != nil {
+		inner, outer := m.hi(d.best), m.lo(d.second) // the ends that face each other
+		if m.higher {
+			inner, outer = m.hi(d.second), m.lo(d.best)
+		}
+		d.clear = d.clear && inner.OK() && outer.OK() && inner.Or(0) < outer.Or(0)
+	}
+	return d, true
+}
+
+func (g group) comparison(b *strings.Builder, refs *references) {
+	fmt.Fprintf(b, "### %s\n\n", cell(g.title))
+	metrics := append(slices.Clone(latencyMetrics), throughputMetric)
+	winners := map[string]*results.Row{}
+	for _, m := range g.metrics() {
+		if d, ok := g.win(m); ok && d.clear {
+			winners[m.name] = d.best
+		}
+	}
+	head := []string{"Transport", "Verdict"}
+	for _, m := range metrics {
+		head = append(head, m.name)
+	}
+	svc := slices.ContainsFunc(g.rows, func(r ranked) bool { return r.Latency == results.Response })
+	if svc {
+		head = append(head, "service p50", "service p99")
+	}
+	with := refs.any(g.plain())
+	if with {
+		head = append(head, refHead...)
+	}
+	var lines [][]string
+	for _, r := range g.rows {
+		c := []string{pairMark(r.Row) + cell(who(r.Row)), cell(r.Verdict)}
+		for _, m := range metrics {
+			v := m.text(m.of(r.Row))
+			if winners[m.name] == r.Row {
+				v = "**" + v + "**"
+			}
+			c = append(c, v)
+		}
+		if svc {
+			c = append(c, micros2(r.SvcP50Us), micros2(r.SvcP99Us))
+		}
+		if with {
+			c = append(c, refs.cells(r.Row)...)
+		}
+		lines = append(lines, c)
+	}
+	markdownTable(b, head, 2, lines)
+}

@@ -1,0 +1,167 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"msgbench/results"
+)
+
+// winLose has a line for each group in which two rows can be compared.
+func winLose(b *strings.Builder, all []group) {
+	metrics := append(slices.Clone(latencyMetrics), throughputMetric)
+	head := []string{"Rows"}
+	for _, m := range metrics {
+		head = append(head, m.name)
+	}
+	var lines [][]string
+	for _, g := range all {
+		c := []string{cell(g.title)}
+		some := false
+		for _, m := range metrics {
+			d, ok := g.win(m)
+			if g.rate != "max" && m.name == "throughput" || !ok {
+				c = append(c, "–")
+				continue
+			}
+			some = true
+			c = append(c, verdictOf(m, d))
+		}
+		if some {
+			lines = append(lines, c)
+		}
+	}
+	if len(lines) == 0 {
+		b.WriteString("No two publishable rows stand in one table.\n\n")
+		return
+	}
+	markdownTable(b, head, len(head), lines)
+	b.WriteString("Difference to the second, which is named. Tie: the intervals overlap, or there are none.\n\n")
+}
+
+// verdictOf is "shm −1.20 µs (−30 %) vs uds", or a tie.
+func verdictOf(m metric, d duel) string {
+	best, second := m.of(d.best).Or(0), m.of(d.second).Or(0)
+	if !d.clear {
+		return "tie: " + cell(who(d.best)) + ", " + cell(who(d.second))
+	}
+	unit := " µs"
+	if m.higher {
+		unit = "/s"
+	}
+	return fmt.Sprintf("%s %s%s (%s) vs %s", cell(who(d.best)), signed(best-second, m.text), unit, share(best, second), cell(who(d.second)))
+}
+
+func signed(v float64, text func(results.Num) string) string {
+	if v < 0 {
+		return "−" + text(results.N(-v))
+	}
+	return "+" + text(results.N(v))
+}
+
+// share is the difference of a to b in per cent of b.
+func share(a, b float64) string {
+	if b == 0 {
+		return "–"
+	}
+	v := (a/b - 1) * 100
+	if v < 0 {
+		return fmt.Sprintf("−%.0f %%", -v)
+	}
+	return fmt.Sprintf("+%.0f %%", v)
+}
+
+// sensitivity follows each transport over its payloads.
+func sensitivity(b *strings.Builder, rows []results.Row) {
+	type key struct {
+		subject
+		who, latency string
+	}
+	var order []key
+	byKey := map[key][]*results.Row{}
+	for i := range rows {
+		r := &rows[i]
+		if !results.Publishable(r.Verdict) || !r.Payload.OK() || !r.P50Us.OK() {
+			continue
+		}
+		s := subjectOf(r)
+		s.payload = ""
+		k := key{s, who(r), r.Latency}
+		if len(byKey[k]) == 0 {
+			order = append(order, k)
+		}
+		byKey[k] = append(byKey[k], r)
+	}
+	order = slices.DeleteFunc(order, func(k key) bool { return len(byKey[k]) < 2 })
+	slices.SortStableFunc(order, func(a, b key) int {
+		return cmp.Or(compareSubjects(a.subject, b.subject), strings.Compare(a.who, b.who), strings.Compare(a.latency, b.latency))
+	})
+	if len(order) == 0 {
+		b.WriteString("No transport has publishable rows at two payloads.\n\n")
+		return
+	}
+	var lines [][]string
+	for _, k := range order {
+		v := byKey[k]
+		slices.SortStableFunc(v, func(a, b *results.Row) int { return cmp.Compare(a.Payload.Or(0), b.Payload.Or(0)) })
+		for i, r := range v {
+			delta := "baseline"
+			if i > 0 {
+				first, p50 := v[0].P50Us.Or(0), r.P50Us.Or(0)
+				delta = signed(p50-first, micros2) + " (" + share(p50, first) + ")"
+			}
+			lines = append(lines, []string{cell(k.scenario + ", " + k.rate + ", " + latencyName(k.latency)), cell(k.who), r.Payload.String(),
+				micros2(r.MinUs), micros2(r.P50Us), micros2(r.MeanUs), delta})
+		}
+	}
+	markdownTable(b, []string{"Scenario", "Transport", "Payload B", "min", "p50", "mean", "p50 against the smallest"}, 2, lines)
+}
+
+// reliability shows how each row behaves at full speed.
+func reliability(b *strings.Builder, all []group) {
+	var lines [][]string
+	for _, g := range all {
+		if g.rate != "max" {
+			continue
+		}
+		for _, r := range g.rows {
+			tail := ""
+			if p50, p99 := r.P50Us.Or(0), r.P99Us.Or(0); p50 > 0 && p99 > 0 {
+				tail = fmt.Sprintf("%.1f", p99/p50)
+			}
+			status := r.Verdict
+			if r.Reason != "" {
+				status += ": " + r.Reason
+			}
+			lines = append(lines, []string{cell(r.Scenario + " " + r.Payload.String()), pairMark(r.Row) + cell(who(r.Row)), micros2(r.MeanUs),
+				micros2(r.P99Us), tail, r.Lost.String(), exact(r.DriftPct, 1), exact(r.RawRatio, 2), cell(status)})
+		}
+	}
+	if len(lines) == 0 {
+		b.WriteString("Nothing was measured at maximum rate.\n\n")
+		return
+	}
+	markdownTable(b, []string{"Scenario, payload B", "Transport", "mean", "p99", "p99/p50", "lost", "drift %", "samples max/min", "Status"}, 2, lines)
+}
+
+// throughputs shows operations and bytes per second at full speed.
+func throughputs(b *strings.Builder, all []group) {
+	var lines [][]string
+	for _, g := range all {
+		if g.rate != "max" {
+			continue
+		}
+		for _, r := range g.rows {
+			lines = append(lines, []string{cell(r.Scenario), pairMark(r.Row) + cell(who(r.Row)), r.Payload.String(), count(r.Throughput),
+				span(r.ThroughputLo, r.ThroughputHi, count), count(r.MessagesPerS), exact(r.MBPerS, 1), exact(r.TotalCPU, 0)})
+		}
+	}
+	if len(lines) == 0 {
+		b.WriteString("Nothing was measured at maximum rate.\n\n")
+		return
+	}
+	markdownTable(b, []string{"Scenario", "Transport", "Payload B", "per second", "interval", "messages/s", "MB/s", "CPU %"}, 2, lines)
+	b.WriteString("MB is 10^6 bytes of payload received.\n\n")
+}
