@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"msgbench/results"
+	"msgbench/transports"
+	"msgbench/transports/all"
+)
+
+// TestEverything runs every scenario over every transport for a few hundred operations, in processes, with every content
+// check on.
+func TestEverything(t *testing.T) {
+	w := testWorkers(t)
+	w.policy.WarmupOps, w.policy.Warmup, w.policy.Count = 20, 0, 200
+	w.policy.MaxRamp = 1000
+	catalog := testCatalog()
+	s, err := LoadSuite("full", catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := s.Cells
+	extra := `name: more
+cells:
+  - {scenario: pipeline, transport: TRANSPORTS, mode: window, payload: [0, 4096]}
+  - {scenario: broadcast, transport: TRANSPORTS, mode: pull, subscribers: 2}
+  - {scenario: broadcast, transport: TRANSPORTS, rate: 2000, subscribers: 2}
+  - {scenario: [batch, snapshot, ping-pong], transport: TRANSPORTS, rate: 2000}
+  - {scenario: ping-pong, transport: TRANSPORTS, payload: [0, 100000]}
+`
+	more, err := ParseSuite("more", []byte(replaceTransports(extra)), catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cell := range append(cells, more.Cells...) {
+		if reason := probe(cell.Transport); reason != "" {
+			t.Logf("%s: %s", cell.Key(), reason)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		s, err := w.Sample(ctx, cell)
+		cancel()
+		if err != nil {
+			t.Fatalf("%s: %v", cell.Key(), err)
+		}
+		if s.Outcome == results.Failed {
+			t.Errorf("%s: %s %v", cell.Key(), s.Reason, s.Stderr)
+			continue
+		}
+		m := s.Measurement
+		if m.Lost+m.Duplicated+m.Reordered != 0 && m.Facts["lossy"] == "" {
+			t.Errorf("%s: lost %d, duplicated %d, reordered %d", cell.Key(), m.Lost, m.Duplicated, m.Reordered)
+		}
+		if cell.Transport != noTransport && m.Received == 0 {
+			t.Errorf("%s: nothing received", cell.Key())
+		}
+		if cell.Rate == 0 && m.Ops < 200 {
+			t.Errorf("%s: %d operations", cell.Key(), m.Ops)
+		}
+	}
+}
+
+func testCatalog() Catalog {
+	return Catalog{Scenarios: scenarioTable(), Transports: all.Table(), Peers: map[string]string{"go": "go"}}
+}
+
+// probe says why a transport can't run here.
+func probe(name string) string {
+	for _, t := range all.Table() {
+		if p, ok := t.(transports.Prober); ok && t.Info().Name == name {
+			if err := p.Probe(); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	return ""
+}
