@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -49,11 +48,11 @@ func (b *bound) bind(set *source.Set) error {
 			return &lineError{f.Line, fmt.Sprintf("floor %q: unknown field %q (here there are %s)", b.Name, f.Name, strings.Join(known, ", "))}
 		}
 	}
-	glob := globExpression(b.Cell)
+	glob := source.Glob(b.Cell)
 	related := 0
 	for i := range set.Cells {
 		c := &set.Cells[i]
-		if glob != nil && !glob.MatchString(c.Row.Cell) || !holds(c, b.Match) {
+		if b.Cell != "" && !glob.MatchString(c.Row.Cell) || !holds(c, b.Match) {
 			continue
 		}
 		t := target{cell: c}
@@ -74,15 +73,6 @@ func (b *bound) bind(set *source.Set) error {
 		return &lineError{b.Line, fmt.Sprintf("floor %q: relative_to matches none of the cells of %s: %s", b.Name, set.Path, b.targets[0].noOther)}
 	}
 	return nil
-}
-
-// globExpression is a glob of keys (* matches / too, ? one character); nil for none.
-func globExpression(glob string) *regexp.Regexp {
-	if glob == "" {
-		return nil
-	}
-	e := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(glob))
-	return regexp.MustCompile(`(?s)\A(?:` + e + `)\z`)
 }
 
 var baseFields = []string{"scenario", "transport", "client", "server", "payload_bytes", "target_rps"}

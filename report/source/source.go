@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -116,6 +117,39 @@ func (s *Set) Unique() error {
 		}
 		seen[c.Row.Cell] = true
 	}
+	return nil
+}
+
+// Glob is a glob of keys: * matches any text, / too, and ? one character.
+func Glob(glob string) *regexp.Regexp {
+	e := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(glob))
+	return regexp.MustCompile(`(?s)\A(?:` + e + `)\z`)
+}
+
+// Select keeps the cells whose key matches one of the globs, all if there are none. A glob that matches none is an error.
+func (s *Set) Select(globs []string) error {
+	if len(globs) == 0 {
+		return nil
+	}
+	keep := make([]bool, len(s.Cells))
+	for _, g := range globs {
+		e, any := Glob(g), false
+		for i := range s.Cells {
+			if e.MatchString(s.Cells[i].Row.Cell) {
+				keep[i], any = true, true
+			}
+		}
+		if !any {
+			return fmt.Errorf("--cell %q matches none of the %d cells of %s", g, len(s.Cells), s.Path)
+		}
+	}
+	var kept []Cell
+	for i, c := range s.Cells {
+		if keep[i] {
+			kept = append(kept, c)
+		}
+	}
+	s.Cells = kept
 	return nil
 }
 
