@@ -133,9 +133,18 @@ func (s *Sample) check() error {
 			return fmt.Errorf("%s sample without a reason", s.Outcome)
 		}
 		return nil
+	case Search:
+		switch {
+		case s.Step == nil || s.Step.Rate < 1:
+			return errors.New("step without its rate")
+		case !s.Step.Holds && s.Reason == "":
+			return errors.New("step that does not hold without a reason")
+		case !s.Step.Holds && s.Measurement == nil: // a process failed
+			return nil
+		}
 	case OK, Rejected:
 	default:
-		return fmt.Errorf("outcome %q: want ok, rejected, failed or skipped", s.Outcome)
+		return fmt.Errorf("outcome %q: want ok, rejected, failed, skipped or step", s.Outcome)
 	}
 	if s.Measurement == nil {
 		return fmt.Errorf("%s sample without a measurement", s.Outcome)

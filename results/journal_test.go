@@ -219,7 +219,7 @@ func TestBadJournal(t *testing.T) {
 		{"another version", change(`"v":1`, `"v":2`), "line 2: sample version 2, this msgbench reads 1"},
 		{"no cell", change(`"cell":"ping-pong/uds/go-go/64B/10000"`, `"cell":""`), "line 2: sample without a cell"},
 		{"negative round", change(`"round":0`, `"round":-1`), "line 2: order 0, round -1, attempt 0, try 0: want 0 or more"},
-		{"outcome", change(`"outcome":"ok"`, `"outcome":"good"`), `line 2: outcome "good": want ok, rejected, failed or skipped`},
+		{"outcome", change(`"outcome":"ok"`, `"outcome":"good"`), `line 2: outcome "good": want ok, rejected, failed, skipped or step`},
 		{"no reason", change(`"outcome":"ok"`, `"outcome":"failed"`), "line 2: failed sample without a reason"},
 		{"no measurement", change(`"measurement":`, `"other":`), "line 2: ok sample without a measurement"},
 		{"no window", change(`"window_ns":5000000000`, `"window_ns":0`), "line 2: window_ns is 0, want more than 0"},

@@ -38,9 +38,18 @@ type Row struct {
 	ThroughputHi Num `csv:"throughput_hi"`
 	MessagesPerS Num `csv:"messages_per_s"`
 	MBPerS       Num `csv:"mb_per_s"`
+	// Of one-way streams. Peak is the best full second, sustained the median over full seconds of windows of 30 s or more.
+	PeakPerS     Num `csv:"peak_per_s"` // messages
+	Sustained    Num `csv:"sustained_per_s"`
+	PeakMBPerS   Num `csv:"peak_mb_per_s"`
+	SustainedMB  Num `csv:"sustained_mb_per_s"`
+	Ceiling      Num `csv:"ceiling_per_s"`       // the highest rate offered that held
+	CeilingFails Num `csv:"ceiling_fails_per_s"` // the lowest that did not
 
 	Latency  string `csv:"latency"` // kind of the columns that follow
 	MinUs    Num    `csv:"min_us"`
+	MinLo    Num    `csv:"min_lo"` // the smallest and the largest minimum of a sample
+	MinHi    Num    `csv:"min_hi"`
 	MeanUs   Num    `csv:"mean_us"`
 	P50Us    Num    `csv:"p50_us"`
 	P50Lo    Num    `csv:"p50_lo"`
@@ -80,6 +89,7 @@ type Row struct {
 	RequestBytes  Num    `csv:"request_bytes"`
 	ResponseBytes Num    `csv:"response_bytes"`
 	RSSBytes      Num    `csv:"rss_bytes"` // of the receiving role
+	RSSSlope      Num    `csv:"rss_slope_mb_per_s"`
 	Pin           string `csv:"pin"`
 	CPURelation   string `csv:"cpu_relation"`
 	Machine       string `csv:"machine"`

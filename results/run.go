@@ -34,6 +34,12 @@ type Policy struct {
 	MinDelivered float64  `json:"min_delivered" yaml:"min-delivered"` // share of the target rate
 	MaxRamp      float64  `json:"max_ramp" yaml:"max-ramp"`           // largest ratio between the last and the first third of a window
 	Reruns       int      `json:"reruns" yaml:"reruns"`               // whole reruns of a cell that falls short: 0 or 1
+
+	// Ceiling: search for the highest stable rate of each data-rate cell at max, in steps that are measured for CeilingStep
+	// after CeilingSettle.
+	Ceiling       bool     `json:"ceiling,omitempty" yaml:"ceiling"`
+	CeilingStep   Duration `json:"ceiling_step,omitempty" yaml:"ceiling-step"`
+	CeilingSettle Duration `json:"ceiling_settle,omitempty" yaml:"ceiling-settle"`
 }
 
 // DefaultPolicy is the policy where neither flag nor suite says otherwise.

@@ -20,7 +20,9 @@ const (
 )
 
 // RoleOf is the role of a process by its name, which has a number at its end where a role has several: subscriber-2.
-func RoleOf(process string) string { return strings.TrimRight(strings.TrimRight(process, "0123456789"), "-") }
+func RoleOf(process string) string {
+	return strings.TrimRight(strings.TrimRight(process, "0123456789"), "-")
+}
 
 // NoPayload is the Payload of a cell whose messages have no size to choose.
 const NoPayload = -1
@@ -102,7 +104,19 @@ const (
 	Rejected = "rejected" // measured, but not a sample of what was asked for: see Reason
 	Failed   = "failed"
 	Skipped  = "skipped" // never started: see Reason
+	Search   = "step"    // of the search for a ceiling: see Step; none of the cell's samples
 )
+
+// Step is one try of one rate in the search for the highest rate that a one-way cell at max holds. Where it does not hold,
+// the sample has the reason.
+type Step struct {
+	Rate  int  `json:"rate_rps"` // offered: messages per second, in all channels
+	Holds bool `json:"holds"`
+	// Slope of the backlog in messages per second, and its 95 % interval.
+	Slope   float64 `json:"backlog_slope"`
+	SlopeLo float64 `json:"backlog_slope_lo"`
+	SlopeHi float64 `json:"backlog_slope_hi"`
+}
 
 // Sample is one execution of one cell in processes of its own: one line of the journal.
 type Sample struct {
@@ -117,6 +131,7 @@ type Sample struct {
 	Reason      string               `json:"reason,omitempty"`
 	Stderr      map[string]string    `json:"stderr,omitempty"` // last lines by role, of failed samples
 	Measurement *Measurement         `json:"measurement,omitempty"`
+	Step        *Step                `json:"step,omitempty"`      // of outcome step
 	Placement   map[string]Placement `json:"placement,omitempty"` // by role
 	Relation    string               `json:"cpu_relation,omitempty"`
 	WallNs      int64                `json:"wall_ns"` // from start of the first process to the end of the last

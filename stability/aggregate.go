@@ -46,6 +46,8 @@ func (a *aggregator) row(j judged) results.Row {
 	cpu(&row, c, j.valid)
 	counters(&row, j.valid)
 	sizes(&row, j.valid)
+	streams(&row, j.valid)
+	ceilings(&row, j.steps)
 
 	row.CoreSamples = results.N(float64(j.core.n))
 	row.CoreRatio, row.RawRatio = results.N(j.core.ratio), results.N(j.core.rawRatio)
@@ -120,6 +122,11 @@ func (a *aggregator) latencies(row *results.Row, valid []placed) {
 	if h := a.merge(valid, latency); h != nil {
 		lo, ok := h.Min()
 		row.MinUs = results.Us(lo, ok)
+		minima := each(valid, func(m *results.Measurement) float64 {
+			ns, _ := m.Latency.Min()
+			return float64(ns)
+		})
+		row.MinLo, row.MinHi = results.N(slices.Min(minima)/1e3), results.N(slices.Max(minima)/1e3)
 		hi, ok := h.Max()
 		row.MaxUs = results.Us(hi, ok)
 		if mean, ok := h.Mean(); ok {

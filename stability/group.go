@@ -13,6 +13,7 @@ type cellSamples struct {
 	cell     results.Cell
 	key      string
 	attempts []attempt // ascending, those that have samples
+	steps    []placed  // of the search for its ceiling, in the order of the journal
 }
 
 // attempt is one whole measuring of a cell: the first, or a rerun.
@@ -47,9 +48,15 @@ func group(run results.Run, samples []results.Sample) ([]cellSamples, error) {
 			return nil, fmt.Errorf("line %d: cell %q is none of this run's: the journal belongs to another run", n+1, s.Cell)
 		}
 		switch s.Outcome {
+		case results.Search:
+			if s.Step == nil {
+				return nil, fmt.Errorf("line %d: step without its rate", n+1)
+			}
+			groups[i].steps = append(groups[i].steps, placed{s, n + 1})
+			continue
 		case results.OK, results.Rejected, results.Failed, results.Skipped:
 		default:
-			return nil, fmt.Errorf("line %d: outcome %q: want ok, rejected, failed or skipped", n+1, s.Outcome)
+			return nil, fmt.Errorf("line %d: outcome %q: want ok, rejected, failed, skipped or step", n+1, s.Outcome)
 		}
 		if s.Outcome == results.OK && s.Measurement == nil {
 			return nil, fmt.Errorf("line %d: ok sample without a measurement", n+1)
