@@ -1,0 +1,267 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"msgbench/results"
+	"msgbench/results/hist"
+)
+
+// fakeSampler gives samples without running anything. outcome says what becomes of the nth one of a cell.
+type fakeSampler struct {
+	taken   []string
+	n       map[string]int
+	rate    func(cell string, n int) float64 // operations per second
+	outcome func(cell string, n int) string
+	stop    context.CancelFunc // called before the sample of that place
+	stopAt  int
+}
+
+func (f *fakeSampler) Sample(ctx context.Context, c results.Cell) (results.Sample, error) {
+	key := c.Key()
+	if f.n == nil {
+		f.n = map[string]int{}
+	}
+	n := f.n[key]
+	f.n[key]++
+	if f.stop != nil && len(f.taken) == f.stopAt {
+		f.stop()
+		return results.Sample{}, ctx.Err()
+	}
+	f.taken = append(f.taken, key)
+	s := results.Sample{Cell: key, Started: time.Now(), Outcome: results.OK}
+	if f.outcome != nil {
+		s.Outcome = f.outcome(key, n)
+	}
+	if s.Outcome != results.OK {
+		s.Reason = "because: so"
+	}
+	if s.Outcome != results.Failed {
+		ops := int64(1000)
+		if f.rate != nil {
+			ops = int64(f.rate(key, n))
+		}
+		h := hist.New()
+		for range 100 {
+			h.Record(1e9 / ops)
+		}
+		s.Measurement = &results.Measurement{Loop: results.Closed, LatencyKind: results.RTT, WindowNs: 1e9, Ops: ops, Sent: ops, Received: ops, Latency: h}
+	}
+	return s, nil
+}
+
+// events records what a run told.
+type events struct {
+	before, after int
+	reruns        [][]string
+}
+
+func (e *events) Before(results.Cell, int, int, time.Duration) { e.before++ }
+func (e *events) After(results.Sample)                         { e.after++ }
+func (e *events) Rerun(keys []string, _ time.Duration)         { e.reruns = append(e.reruns, keys) }
+
+func noSkip(results.Cell) string { return "" }
+
+func testRun(samples int, transports ...string) results.Run {
+	r := results.Run{Seed: 11, Policy: results.DefaultPolicy()}
+	r.Policy.Samples = samples
+	for _, t := range transports {
+		r.Cells = append(r.Cells, results.Cell{Scenario: "ping-pong", Transport: t, Client: "go", Server: "go", Payload: 8})
+	}
+	return r
+}
+
+func TestRoundsAreInterleaved(t *testing.T) {
+	r := testRun(5, "pipe", "shm", "uds", "tcp")
+	f, e := &fakeSampler{}, &events{}
+	dir := t.TempDir()
+	samples, err := Run(context.Background(), dir, r, noSkip, f, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(samples) != 20 || e.before != 20 || e.after != 20 || len(e.reruns) != 0 {
+		t.Fatalf("%d samples, told of %d and %d, %d reruns", len(samples), e.before, e.after, len(e.reruns))
+	}
+	for round := range 5 {
+		var here []string
+		for _, i := range Round(r.Seed, round, 4) {
+			here = append(here, r.Cells[i].Key())
+		}
+		if got := f.taken[round*4 : round*4+4]; !slices.Equal(got, here) {
+			t.Errorf("round %d: %v, want %v", round, got, here)
+		}
+	}
+	written, cut, err := results.ReadJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil || cut != 0 || len(written) != 20 {
+		t.Fatalf("journal: %d samples, %d bytes cut, %v", len(written), cut, err)
+	}
+	for i, s := range written {
+		if s.Order != i || s.Round != i/4 || s.Attempt != 0 || s.Try != 0 {
+			t.Errorf("sample %d: order %d, round %d, attempt %d, try %d", i, s.Order, s.Round, s.Attempt, s.Try)
+		}
+	}
+}
+
+func TestRejectedSamplesAreTakenAgainTwice(t *testing.T) {
+	r := testRun(2, "pipe", "shm")
+	f := &fakeSampler{outcome: func(cell string, n int) string {
+		if cell == r.Cells[0].Key() && n < 4 { // all three tries of its first round, the first of its second
+			return results.Rejected
+		}
+		return results.OK
+	}}
+	samples, err := Run(context.Background(), t.TempDir(), r, noSkip, f, &events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tries [][3]int
+	for _, s := range samples {
+		if s.Cell == r.Cells[0].Key() {
+			ok := 0
+			if s.Outcome == results.OK {
+				ok = 1
+			}
+			tries = append(tries, [3]int{s.Round, s.Try, ok})
+		}
+	}
+	want := [][3]int{{0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 0, 0}, {1, 1, 1}}
+	if !slices.Equal(tries, want) {
+		t.Errorf("round, try, valid: %v, want %v", tries, want)
+	}
+}
+
+func TestCellsThatFallShortAreRunAgainOnce(t *testing.T) {
+	r := testRun(5, "pipe", "shm", "uds")
+	wild := r.Cells[1].Key()
+	f := &fakeSampler{rate: func(cell string, n int) float64 {
+		if cell == wild && n < 5 {
+			return 1000 * float64(n+1)
+		}
+		return 1000
+	}}
+	e := &events{}
+	samples, err := Run(context.Background(), t.TempDir(), r, noSkip, f, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.reruns) != 1 || !slices.Equal(e.reruns[0], []string{wild}) {
+		t.Fatalf("reruns %v, want one of %s", e.reruns, wild)
+	}
+	if len(samples) != 20 {
+		t.Fatalf("%d samples", len(samples))
+	}
+	for i, s := range samples[15:] {
+		if s.Cell != wild || s.Attempt != 1 || s.Round != 5+i {
+			t.Errorf("%s attempt %d round %d", s.Cell, s.Attempt, s.Round)
+		}
+	}
+	r.Policy.Reruns = 0
+	f.n, f.taken = nil, nil
+	if samples, err = Run(context.Background(), t.TempDir(), r, noSkip, f, e); err != nil || len(samples) != 15 {
+		t.Errorf("without reruns: %d samples, %v", len(samples), err)
+	}
+}
+
+func TestFailedAndSkippedCells(t *testing.T) {
+	r := testRun(3, "pipe", "shm", "uds")
+	f := &fakeSampler{outcome: func(cell string, n int) string {
+		if cell == r.Cells[0].Key() {
+			return results.Failed
+		}
+		return results.OK
+	}}
+	skip := func(c results.Cell) string {
+		if c.Transport == "uds" {
+			return "not here"
+		}
+		return ""
+	}
+	samples, err := Run(context.Background(), t.TempDir(), r, skip, f, &events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, s := range samples {
+		count[s.Cell+" "+s.Outcome]++
+	}
+	for _, c := range []struct {
+		what string
+		n    int
+	}{{r.Cells[0].Key() + " failed", 1}, {r.Cells[1].Key() + " ok", 3}, {r.Cells[2].Key() + " skipped", 1}} {
+		if count[c.what] != c.n {
+			t.Errorf("%s: %d, want %d (%v)", c.what, count[c.what], c.n, count)
+		}
+	}
+}
+
+func TestInterruptedRunKeepsItsSamples(t *testing.T) {
+	r := testRun(5, "pipe", "shm")
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &fakeSampler{stop: cancel, stopAt: 3}
+	dir := t.TempDir()
+	samples, err := Run(ctx, dir, r, noSkip, f, &events{})
+	if !errors.Is(err, context.Canceled) || len(samples) != 3 {
+		t.Fatalf("%d samples, %v", len(samples), err)
+	}
+	written, _, err := results.ReadJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil || len(written) != 3 {
+		t.Errorf("journal: %d samples, %v", len(written), err)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	lateness := func(ns int64, n int) *hist.Hist {
+		h := hist.New()
+		for i := range n {
+			v := int64(100)
+			if i%50 == 0 { // two in a hundred, so that p99 sees them
+				v = ns
+			}
+			h.Record(v)
+		}
+		return h
+	}
+	for _, c := range []struct {
+		name    string
+		rate    int
+		m       results.Measurement
+		outcome string
+	}{
+		{"steady", 0, results.Measurement{Thirds: []int64{100, 100, 100}}, results.OK},
+		{"at the limit", 0, results.Measurement{Thirds: []int64{100, 120, 135}}, results.OK},
+		{"beyond it", 0, results.Measurement{Thirds: []int64{100, 120, 136}}, results.Rejected},
+		{"falling", 0, results.Measurement{Thirds: []int64{136, 120, 100}}, results.Rejected},
+		{"nothing at first", 0, results.Measurement{Thirds: []int64{0, 50, 100}}, results.Rejected},
+		{"few at a low rate", 10, results.Measurement{Thirds: []int64{1, 2, 3}}, results.OK},
+		{"late by little", 10_000, results.Measurement{Lateness: lateness(90_000, 2000)}, results.OK},
+		{"late", 10_000, results.Measurement{Lateness: lateness(110_000, 2000)}, results.Rejected},
+		{"a tenth of a long interval", 100, results.Measurement{Lateness: lateness(900_000, 2000)}, results.OK},
+		{"more than that", 100, results.Measurement{Lateness: lateness(1_100_000, 2000)}, results.Rejected},
+		{"the latest of few", 100, results.Measurement{Lateness: lateness(1_100_000, 60)}, results.Rejected},
+	} {
+		s := results.Sample{Measurement: &c.m}
+		judge(&s, results.Cell{Rate: c.rate}, results.DefaultPolicy())
+		if s.Outcome != c.outcome || (s.Reason == "") != (c.outcome == results.OK) {
+			t.Errorf("%s: %s %q, want %s", c.name, s.Outcome, s.Reason, c.outcome)
+		}
+	}
+}
+
+// How good a result is has no say in whether it counts.
+func TestJudgeDoesNotLookAtTheResult(t *testing.T) {
+	for _, ops := range []int64{1, 1000, 1e9} {
+		h := hist.New()
+		h.Record(1e9 / ops)
+		s := results.Sample{Measurement: &results.Measurement{WindowNs: 1e9, Ops: ops, Latency: h, Thirds: []int64{10, 10, 10}}}
+		judge(&s, results.Cell{}, results.DefaultPolicy())
+		if s.Outcome != results.OK {
+			t.Errorf("%d operations a second: %s", ops, fmt.Sprint(s.Outcome, s.Reason))
+		}
+	}
+}
