@@ -37,6 +37,11 @@ var Settings = []Setting{
 		setFloat(1, 1000, func(p *results.Policy) *float64 { return &p.MaxRamp })},
 	{"reruns", "whole reruns of a cell that falls short (0 or 1)",
 		setInt(0, 1, func(p *results.Policy) *int { return &p.Reruns })},
+	{"ceiling", "search for the highest stable rate of each data-rate cell at max (true or false)", setCeiling},
+	{"ceiling-step", "window of one step of that search (like 5s, 100ms to 1h)",
+		setDuration(100*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.CeilingStep })},
+	{"ceiling-settle", "time at the offered rate before each step (like 1s, 0s to 1s)",
+		setDuration(0, MaxWarmup, func(p *results.Policy) *results.Duration { return &p.CeilingSettle })},
 }
 
 // MaxWarmup is the longest warm-up, whatever it has not reached by then.
@@ -67,6 +72,15 @@ func setWarmup(p *results.Policy, s string) error {
 	}
 	p.WarmupOps = 0
 	return setDuration(0, MaxWarmup, func(p *results.Policy) *results.Duration { return &p.Warmup })(p, s)
+}
+
+func setCeiling(p *results.Policy, s string) error {
+	v, err := strconv.ParseBool(s)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", s)
+	}
+	p.Ceiling = v
+	return nil
 }
 
 func setInt(low, high int, field func(*results.Policy) *int) func(*results.Policy, string) error {

@@ -48,14 +48,21 @@ func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell)
 	if err := m.rounds(ctx, cells, 0); err != nil {
 		return m.samples, err
 	}
-	if r.Policy.Reruns == 0 {
-		return m.samples, nil
+	if r.Policy.Reruns > 0 {
+		again, err := m.fallenShort(cells)
+		if err != nil {
+			return m.samples, err
+		}
+		if len(again) > 0 {
+			if err := m.rounds(ctx, again, 1); err != nil {
+				return m.samples, err
+			}
+		}
 	}
-	again, err := m.fallenShort(cells)
-	if err != nil || len(again) == 0 {
-		return m.samples, err
+	if r.Policy.Ceiling {
+		return m.samples, m.ceilings(ctx, cells)
 	}
-	return m.samples, m.rounds(ctx, again, 1)
+	return m.samples, nil
 }
 
 // matrix is a run while it goes on.

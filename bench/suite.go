@@ -120,6 +120,9 @@ type suiteFile struct {
 	MinDelivered word       `yaml:"min-delivered"`
 	MaxRamp      word       `yaml:"max-ramp"`
 	Reruns       word       `yaml:"reruns"`
+	Ceiling      word       `yaml:"ceiling"`
+	CeilingStep  word       `yaml:"ceiling-step"`
+	Settle       word       `yaml:"ceiling-settle"`
 	Cells        []cellSpec `yaml:"cells"`
 }
 
@@ -127,6 +130,7 @@ func (f *suiteFile) setting(name string) word {
 	return map[string]word{
 		"samples": f.Samples, "duration": f.Duration, "max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
 		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "max-ramp": f.MaxRamp, "reruns": f.Reruns,
+		"ceiling": f.Ceiling, "ceiling-step": f.CeilingStep, "ceiling-settle": f.Settle,
 	}[name]
 }
 

@@ -44,8 +44,9 @@ type planned struct {
 	Seed         uint64         `json:"seed"`
 	Placement    string         `json:"placement"`
 	Policy       results.Policy `json:"policy"`
-	Seconds      float64        `json:"seconds"`       // about, without reruns
-	RerunSeconds float64        `json:"rerun_seconds"` // what reruns may add at most, about
+	Seconds      float64        `json:"seconds"`                   // about, without reruns
+	RerunSeconds float64        `json:"rerun_seconds"`             // what reruns may add at most, about
+	CeilingSecs  float64        `json:"ceiling_seconds,omitempty"` // of the search for ceilings, about
 	Cells        []plannedCell  `json:"cells"`
 	Rounds       [][]string     `json:"rounds"` // keys in the order of each round
 }
@@ -74,6 +75,7 @@ func makePlan(c chosen) planned {
 		p.Rounds = append(p.Rounds, keys)
 	}
 	p.Seconds = bench.RunTime(c.policy, run).Seconds()
+	p.CeilingSecs = bench.CeilingTime(c.policy, run).Seconds()
 	if c.policy.Reruns > 0 && c.policy.Samples >= 3 {
 		p.RerunSeconds = p.Seconds
 	}
@@ -84,6 +86,9 @@ func (p planned) print(s streams) error {
 	w := s.out
 	fmt.Fprintf(w, "suite %s: %d cells × %d samples, about %s; reruns may add up to %s\n", p.Suite, len(p.Cells),
 		p.Policy.Samples, seconds(p.Seconds), seconds(p.RerunSeconds))
+	if p.CeilingSecs > 0 {
+		fmt.Fprintf(w, "the search for ceilings takes about %s\n", seconds(p.CeilingSecs))
+	}
 	fmt.Fprintf(w, "seed %d, %s\n\ncells:\n", p.Seed, p.Placement)
 	for _, c := range p.Cells {
 		note := ""

@@ -40,6 +40,9 @@ func (p *progress) begin(c chosen, dir string) {
 	if c.policy.Reruns > 0 && c.policy.Samples >= 3 {
 		fmt.Fprintf(p.w, "; reruns of cells that fall short may add up to %s", human(t))
 	}
+	if t := bench.CeilingTime(c.policy, c.cells); t > 0 {
+		fmt.Fprintf(p.w, "; the search for ceilings takes about %s", human(t))
+	}
 	fmt.Fprintf(p.w, "\nseed %d, %s, into %s\n", c.seed, placementText(c), dir)
 }
 
@@ -81,7 +84,12 @@ func (p *progress) After(s results.Sample) {
 				text += fmt.Sprintf(", p50 %.2f µs", float64(v)/1e3)
 			}
 		}
-		if s.Outcome != results.OK {
+		switch {
+		case s.Step != nil && s.Step.Holds:
+			text += ", holds"
+		case s.Step != nil:
+			text += ", does not hold"
+		case s.Outcome != results.OK:
 			text += ", " + s.Outcome
 		}
 	}
@@ -107,6 +115,17 @@ func (p *progress) Rerun(keys []string, takes time.Duration) {
 		p.draw("")
 	}
 	fmt.Fprintf(p.w, "%d cells fell short and are measured again, about %s\n", len(keys), human(takes))
+}
+
+// Step says which rate the search for a ceiling tries next.
+func (p *progress) Step(cell results.Cell, place, rate int) {
+	if p.quiet {
+		return
+	}
+	p.from = fmt.Sprintf("[ceiling, try %d] %d/s offered", place+1, rate)
+	if p.live {
+		p.draw(fmt.Sprintf("%s  %s%s", p.from, cell.Key(), p.last))
+	}
 }
 
 // end clears the live line.

@@ -4,9 +4,11 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -59,6 +61,7 @@ func (o *selection) flags(cmd *cobra.Command) {
 	for _, s := range bench.Settings {
 		f.Var(settingFlag{s, o.settings}, s.Name, s.Usage)
 	}
+	f.Lookup("ceiling").NoOptDefVal = "true"
 	_ = cmd.RegisterFlagCompletionFunc("pin", cobra.FixedCompletions(
 		[]string{"none", "spread", "same-core", "siblings", "node:", "client="}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("cell", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -129,6 +132,9 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 	}
 	if c.cells, err = bench.Select(c.suite.Cells, o.globs); err != nil {
 		return c, err
+	}
+	if _, given := o.settings["ceiling"]; given && c.policy.Ceiling && !slices.ContainsFunc(c.cells, bench.HasCeiling) {
+		return c, errors.New("--ceiling: none of the cells is a data-rate cell at max")
 	}
 	pin := c.suite.Pin
 	if cmd.Flags().Changed("pin") {

@@ -48,6 +48,7 @@ func DefaultPolicy() Policy {
 		Samples: 5, Duration: Duration(5 * time.Second), MaxDuration: Duration(20 * time.Second),
 		Warmup: Duration(200 * time.Millisecond),
 		Trim:   0.2, MinCore: 3, CoreRatio: 1.35, MinDelivered: 0.99, MaxRamp: 1.35, Reruns: 1,
+		CeilingStep: Duration(5 * time.Second), CeilingSettle: Duration(time.Second),
 	}
 }
 
