@@ -28,9 +28,12 @@ func (h *Hist) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes. It refuses values that do not ascend, counts below 1, and extremes or a sum
 // that contradict them: a histogram from a broken peer must not become a row.
 func (h *Hist) UnmarshalJSON(data []byte) error {
-	var w wire
-	if err := json.Unmarshal(data, &w); err != nil {
-		return fmt.Errorf("histogram: %w", err)
+	w, ok := scan(data)
+	if !ok {
+		w = wire{}
+		if err := json.Unmarshal(data, &w); err != nil {
+			return fmt.Errorf("histogram: %w", err)
+		}
 	}
 	n := Hist{min: math.MaxInt64, max: math.MinInt64}
 	if len(w.Values) == 0 {

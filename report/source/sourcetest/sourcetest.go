@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"msgbench/results"
@@ -18,6 +19,8 @@ type Cell struct {
 	Ops    []int64 // operations of each sample's window of one second
 	P50    []int64 // service time of each sample in ns; one for all if it has one value, 10 µs if none
 	Failed string  // the reason of one failed sample, instead of samples
+	// Buckets is about how many buckets a histogram has, for tests of speed; 4 if it is 0.
+	Buckets int
 }
 
 // PingPong is a cell between Go peers; rate 0 is max.
@@ -99,26 +102,37 @@ func (c Cell) sample(round int) results.Sample {
 	ops := c.Ops[round]
 	m := &results.Measurement{
 		Loop: results.Closed, LatencyKind: results.RTT, WindowNs: second, Ops: ops, Messages: ops,
-		PayloadBytes: ops * int64(max(c.Payload, 0)), Sent: ops, Received: ops, Latency: times(p50),
+		PayloadBytes: ops * int64(max(c.Payload, 0)), Sent: ops, Received: ops, Latency: times(p50, c.Buckets),
 		CPUNs: map[string]int64{results.Client: second / 2, results.Server: second / 4},
 	}
 	if c.Rate != 0 {
 		m.Loop, m.LatencyKind = results.Paced, results.Response
-		m.Service, m.Latency, m.Lateness = m.Latency, times(2*p50), times(100)
+		m.Service, m.Latency, m.Lateness = m.Latency, times(2*p50, c.Buckets), times(100, 0)
 	}
 	return results.Sample{Cell: c.Key(), Round: round, Outcome: results.OK, Measurement: m}
 }
 
-// times is a histogram of 2,000 values around p50, two thirds of them equal to it.
-func times(p50 int64) *hist.Hist {
-	var values string
+// times is a histogram of 2,000 values around p50, two thirds of them equal to it; more of them with more buckets.
+func times(p50 int64, buckets int) *hist.Hist {
+	key := [2]int64{p50, int64(buckets)}
+	if h, ok := made.Load(key); ok {
+		return h.(*hist.Hist)
+	}
+	type count struct{ ns, n int64 }
+	counts := []count{{p50 * 9 / 10, 300}, {p50, 1400}, {p50 * 2, 280}, {p50 * 4, 20}}
+	if buckets > len(counts) {
+		counts = counts[:2]
+		for ns := p50 + p50/500 + 1; len(counts) < buckets; ns += ns/500 + 1 {
+			counts = append(counts, count{ns, 1 + ns%7})
+		}
+	}
+	var values []byte
 	var sum int64
-	counts := []struct{ ns, n int64 }{{p50 * 9 / 10, 300}, {p50, 1400}, {p50 * 2, 280}, {p50 * 4, 20}}
 	for i, c := range counts {
 		if i > 0 {
-			values += ","
+			values = append(values, ',')
 		}
-		values += fmt.Sprintf("[%d,%d]", c.ns, c.n)
+		values = fmt.Appendf(values, "[%d,%d]", c.ns, c.n)
 		sum += c.ns * c.n
 	}
 	h := new(hist.Hist)
@@ -126,5 +140,9 @@ func times(p50 int64) *hist.Hist {
 	if err := h.UnmarshalJSON([]byte(text)); err != nil {
 		panic(err) // a mistake in this package
 	}
+	made.Store(key, h)
 	return h
 }
+
+// made holds the histograms so far; nobody changes them.
+var made sync.Map
