@@ -87,7 +87,7 @@ func (m *matrix) ceiling(ctx context.Context, c results.Cell) error {
 			return err
 		}
 		s.Cell, s.Round, s.Try = c.Key(), m.round, place
-		asStep(&s, rate, policy.MinDelivered)
+		asStep(&s, rate, policy.MinDelivered, time.Duration(policy.CeilingStep))
 		if err := m.write(s); err != nil {
 			return err
 		}
@@ -96,18 +96,18 @@ func (m *matrix) ceiling(ctx context.Context, c results.Cell) error {
 	}
 }
 
-// asStep judges a sample at a rate of the search. One that failed or was rejected does not hold.
-func asStep(s *results.Sample, rate int, share float64) {
+// lateShare is how much of a step the sender's own lateness may be (p99, like that of samples, whose limit is far lower). A
+// sample is to tell latencies; a step only tells a rate, which that much lateness moves by a tenth of what it may miss.
+const lateShare = 1000
+
+// asStep judges a sample at a rate of the search. One that failed does not hold.
+func asStep(s *results.Sample, rate int, share float64, window time.Duration) {
 	step := results.Step{Rate: rate}
-	reason := ""
-	if s.Measurement != nil {
-		step, reason = ceiling.Judge(rate, s.Measurement, share)
-	}
-	switch {
-	case s.Outcome != results.OK:
-		step.Holds = false // and the sample has its reason
-	default:
-		s.Reason = reason
+	if s.Outcome != results.Failed {
+		step, s.Reason = ceiling.Judge(rate, s.Measurement, share)
+		if late := late(s.Measurement, rate, window/lateShare); step.Holds && late != "" {
+			step.Holds, s.Reason = false, late
+		}
 	}
 	s.Outcome, s.Step = results.Search, &step
 }

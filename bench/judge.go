@@ -45,7 +45,7 @@ const (
 // judge sets the outcome of a sample that ran to its end.
 func judge(s *results.Sample, cell results.Cell, p results.Policy) {
 	s.Outcome = results.OK
-	if reason := late(s.Measurement, cell.Rate); reason != "" {
+	if reason := late(s.Measurement, cell.Rate, lateFloor); reason != "" {
 		s.Outcome, s.Reason = results.Rejected, reason
 		return
 	}
@@ -54,12 +54,13 @@ func judge(s *results.Sample, cell results.Cell, p results.Policy) {
 	}
 }
 
-// late says whether our own pacing was too late to call this the rate that was asked for.
-func late(m *results.Measurement, rate int) string {
+// late says whether our own pacing was too late to call this the rate that was asked for: by more than a part of the
+// interval, and than floor.
+func late(m *results.Measurement, rate int, floor time.Duration) string {
 	if rate == 0 || m.Lateness == nil || m.Lateness.Count() == 0 {
 		return ""
 	}
-	limit := max(lateFloor, time.Second/time.Duration(rate)/latePart)
+	limit := max(floor, lateFloor, time.Second/time.Duration(rate)/latePart)
 	v, ok := m.Lateness.Quantile(lateQuantile)
 	if !ok { // too few operations for this percentile: the latest one stands for it
 		v, _ = m.Lateness.Max()
