@@ -43,13 +43,14 @@ type cellSpec struct {
 	Depth       words `yaml:"depth"`
 	Subscribers words `yaml:"subscribers"`
 	Channels    words `yaml:"channels"`
+	Buffer      words `yaml:"buffer"`
 	Pin         words `yaml:"pin"`
 }
 
 // dims are the dimensions that an entry sets.
 func (s cellSpec) dims() map[string]words {
 	all := map[string]words{"wait": s.Wait, "mode": s.Mode, "depth": s.Depth, "subscribers": s.Subscribers,
-		"channels": s.Channels, "pin": s.Pin}
+		"channels": s.Channels, "buffer": s.Buffer, "pin": s.Pin}
 	maps.DeleteFunc(all, func(_ string, w words) bool { return len(w) == 0 })
 	return all
 }
@@ -223,6 +224,16 @@ func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, giv
 			return w.errorf("wait: %s offers %s, not %q", info.Name, joinWaits(info.Waits), w.text)
 		}
 		put("wait", w.text, standard)
+	}
+	if info.Buffers {
+		known["buffer"] = true
+		if w, ok := given["buffer"]; ok {
+			n, err := ParseSize(w.text)
+			if err != nil || n == 0 {
+				return w.errorf("buffer: %q is not a number of bytes from 1", w.text)
+			}
+			cell.Dims["buffer"] = strconv.Itoa(n)
+		}
 	}
 	for _, d := range s.Dims {
 		known[d.Name] = true

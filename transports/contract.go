@@ -41,6 +41,7 @@ type Options struct {
 	MaxMessage int     // bytes of the largest message either side sends, envelope included; 0: 64 KiB
 	Depth      int     // messages the scenario wants in flight, to size queues; 0: 1
 	Nagle      bool    // leave TCP_NODELAY off
+	Buffer     int     // bytes of the kernel's buffer in each direction, where Info.Buffers; the system rounds it; 0: its default
 }
 
 // DefaultMaxMessage is what a zero Options.MaxMessage stands for, in bytes.
@@ -55,6 +56,8 @@ type Info struct {
 	// LockThread: all I/O is done by the calling thread with blocking calls, so the caller should lock its goroutine
 	// to a thread. Transports that hand over to goroutines of their own must not be locked.
 	LockThread bool
+	// Buffers: Options.Buffer is heeded.
+	Buffers bool
 	// Silent: the loss of the peer process is not reported by Recv (some message libraries reconnect forever).
 	Silent bool
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -198,6 +199,13 @@ func (w *worker) connect(side *scenarios.Side, s scenarios.Scenario, role scenar
 	side.Options = transports.Options{
 		Dir: args.Dir, Wait: transports.Wait(args.Dims["wait"]), Pattern: s.Pattern,
 		MaxMessage: s.MaxMessage(side.Params), Depth: side.Params.Depth, Nagle: args.Dims["nodelay"] == "off",
+	}
+	if v, ok := args.Dims["buffer"]; ok {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return fmt.Errorf("buffer: %q is not a number", v)
+		}
+		side.Options.Buffer = n
 	}
 	if b, ok := t.(transports.Broadcaster); ok {
 		side.Broadcast = b

@@ -136,6 +136,13 @@ func openFIFO(path string, mode int) (int, error) {
 
 // newConn owns r and w.
 func newConn(r, w int, o transports.Options) (transports.Conn, error) {
+	if o.Buffer > 0 {
+		if err := setCapacity(r, w, o.Buffer); err != nil {
+			unix.Close(r)
+			unix.Close(w)
+			return nil, err
+		}
+	}
 	fd, err := rawfd.Pipes(r, w, o.Wait)
 	if err != nil {
 		return nil, fmt.Errorf("pipe: %w", err)

@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"fmt"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ func (*Transport) Info() transports.Info {
 		Waits:      []transports.Wait{transports.Block, transports.Spin, transports.Hybrid},
 		MaxMessage: maxMessage,
 		LockThread: true,
+		Buffers:    true,
 	}
 }
 
@@ -34,6 +36,16 @@ func capacity(r, w int) int {
 		size = min(size, n)
 	}
 	return size
+}
+
+// setCapacity asks for pipes of that many bytes; the system makes it a power of two of at least a page.
+func setCapacity(r, w, bytes int) error {
+	for _, fd := range []int{r, w} {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, bytes); err != nil {
+			return fmt.Errorf("pipe: buffer of %d B: %w", bytes, err)
+		}
+	}
+	return nil
 }
 
 // inFlight is how many frames of size bytes a pipe surely takes. The kernel counts pages, not bytes: a write adds to the

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -20,6 +21,7 @@ func (*Transport) Info() transports.Info {
 		Waits:      []transports.Wait{transports.Block, transports.Spin, transports.Hybrid},
 		MaxMessage: maxMessage,
 		LockThread: true,
+		Buffers:    true,
 	}
 }
 
@@ -28,6 +30,12 @@ func newConn(c *net.TCPConn, o transports.Options) (transports.Conn, error) {
 	defer c.Close()
 	if err := c.SetNoDelay(!o.Nagle); err != nil {
 		return nil, fmt.Errorf("tcp: %w", err)
+	}
+	if o.Buffer > 0 {
+		// The kernel doubles what is asked for, to have room for its own.
+		if err := errors.Join(c.SetWriteBuffer(o.Buffer/2), c.SetReadBuffer(o.Buffer/2)); err != nil {
+			return nil, fmt.Errorf("tcp: buffer of %d B: %w", o.Buffer, err)
+		}
 	}
 	d, err := rawfd.Dup(c)
 	if err != nil {

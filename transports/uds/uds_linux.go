@@ -1,6 +1,7 @@
 package uds
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -25,12 +26,19 @@ func (*Transport) Info() transports.Info {
 		Waits:      []transports.Wait{transports.Block, transports.Spin, transports.Hybrid},
 		MaxMessage: maxMessage,
 		LockThread: true,
+		Buffers:    true,
 	}
 }
 
 // newConn takes the descriptor of c away from the runtime.
 func newConn(c *net.UnixConn, o transports.Options) (transports.Conn, error) {
 	defer c.Close()
+	if o.Buffer > 0 {
+		// The kernel doubles what is asked for, to have room for its own.
+		if err := errors.Join(c.SetWriteBuffer(o.Buffer/2), c.SetReadBuffer(o.Buffer/2)); err != nil {
+			return nil, fmt.Errorf("uds: buffer of %d B: %w", o.Buffer, err)
+		}
+	}
 	d, err := rawfd.Dup(c)
 	if err != nil {
 		return nil, fmt.Errorf("uds: %w", err)
