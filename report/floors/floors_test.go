@@ -322,6 +322,21 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// So is the one of docs/ci.md.
+func TestDocs(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "ci.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(data), "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	k := []int64{10_000, 10_000, 10_000, 10_000, 10_000}
+	set := load(t, pp("shm", 8, 0, 2e6, 2e6, 2e6, 2e6, 2e6), pp("tcp", 8, 0, 1e5, 1e5, 1e5, 1e5, 1e5), pp("uds", 8, 10_000, k...))
+	if r := check(t, set, block); r.Count(Pass) != 3 {
+		t.Errorf("%s", asText(r))
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(golden))
 	f.Add([]byte("floors: [{name: x, cell: a, metric: lost, max: 0}]"))
