@@ -105,9 +105,13 @@ func (x *streamSender) window() error {
 	switch {
 	case x.p.Rate > 0:
 		n := messagesDue(x.p)
-		until := measure.Schedule{Start: x.start, Rate: int64(x.p.Rate)}.At(n)
+		end := measure.Schedule{Start: x.start, Rate: int64(x.p.Rate)}.At(n)
+		until := end
+		if x.p.Count > 0 { // all of them, however late
+			until = math.MaxInt64
+		}
 		if err = x.paced(n, until); err == nil {
-			x.pacer.Wait(until)
+			x.pacer.Wait(end)
 		}
 	case x.most > 0:
 		err = x.flood(math.MaxInt64, x.most)

@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"msgbench/results"
+)
+
+// TestDataRate streams a few hundred messages over every transport, in processes: one channel and several, at max and on a
+// schedule, small messages and the largest recipe.
+func TestDataRate(t *testing.T) {
+	w := testWorkers(t)
+	w.policy.WarmupOps, w.policy.Warmup = 20, 0
+	w.policy.MaxRamp = 1000
+	w.limits.grace = 20 * time.Second // others may have the CPUs
+	cells := `name: streams
+cells:
+  - {scenario: data-rate, transport: TRANSPORTS, payload: [0, 128, 1KiB], channels: [1, 4]}
+  - {scenario: data-rate, transport: TRANSPORTS, payload: 128, rate: 2000, channels: [1, 3]}
+`
+	s, err := ParseSuite("streams", []byte(replaceTransports(cells)), testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, err := ParseSuite("large", []byte(replaceTransports("name: large\ncells:\n  - {scenario: data-rate, transport: TRANSPORTS, payload: 3MiB}\n")), testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, cell := range append(s.Cells, large.Cells...) {
+		if reason := probe(cell.Transport); reason != "" {
+			t.Logf("%s: %s", cell.Key(), reason)
+			continue
+		}
+		w.policy.Count = 300
+		if i >= len(s.Cells) {
+			w.policy.Count = 8
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		s, err := w.Sample(ctx, cell)
+		cancel()
+		if err != nil {
+			t.Fatalf("%s: %v", cell.Key(), err)
+		}
+		if s.Outcome == results.Failed {
+			t.Errorf("%s: %s %v", cell.Key(), s.Reason, s.Stderr)
+			continue
+		}
+		if m := s.Measurement; m.Received != w.policy.Count || m.Sent != m.Received || m.Lost != 0 {
+			t.Errorf("%s: sent %d, received %d, lost %d", cell.Key(), m.Sent, m.Received, m.Lost)
+		}
+	}
+}
+
+// TestCeilingOfWorkers searches for a ceiling with real processes, in short steps.
+func TestCeilingOfWorkers(t *testing.T) {
+	w := testWorkers(t)
+	w.limits.grace = 20 * time.Second
+	r := results.Run{Seed: 1, Policy: w.policy, Cells: []results.Cell{{Scenario: "data-rate", Transport: "pipe", Client: "go", Server: "go", Payload: 64}}}
+	r.Policy.Samples, r.Policy.Reruns, r.Policy.Ceiling = 1, 0, true
+	r.Policy.CeilingStep, r.Policy.CeilingSettle = results.Duration(100*time.Millisecond), 0
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	samples, err := Run(ctx, t.TempDir(), r, noSkip, w, &events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for _, s := range samples {
+		if s.Outcome == results.Search {
+			steps++
+		}
+		if s.Outcome == results.Search && s.Measurement == nil {
+			t.Errorf("step at %d/s: %s %v", s.Step.Rate, s.Reason, s.Stderr)
+		}
+	}
+	if steps < 4 {
+		t.Errorf("%d steps", steps)
+	}
+}
