@@ -41,8 +41,8 @@ func Comparison(d Document) string {
 }
 
 const boldRule = `All values in µs unless another unit stands there. Bold: the best of its column, among rows that are publishable, where the
-intervals of best and second (of p50, p99 and throughput) do not overlap. Rows marked ~ are unstable, imported rows were measured
-elsewhere: neither can win.`
+intervals of best and second do not overlap; min, mean and p95 have none, and go by that of p50. Rows marked ~ are unstable, imported
+rows were measured elsewhere, and oversubscribed ones did not reach the rate that the others had: none of them can win.`
 
 func scope(b *strings.Builder, d Document) {
 	machines := map[string]bool{}
@@ -117,7 +117,7 @@ func (g group) win(m metric) (d duel, ok bool) {
 	}
 	for _, r := range g.rows {
 		switch {
-		case !results.Publishable(r.Verdict) || !m.of(r.Row).OK():
+		case !g.comparable(r.Row) || !m.of(r.Row).OK():
 		case d.best == nil || better(r.Row, d.best):
 			d.best, d.second = r.Row, d.best
 		case d.second == nil || better(r.Row, d.second):
@@ -127,15 +127,26 @@ func (g group) win(m metric) (d duel, ok bool) {
 	if d.second == nil {
 		return d, false
 	}
-	d.clear = better(d.best, d.second)
-	if m.lo != nil {
-		inner, outer := m.hi(d.best), m.lo(d.second) // the ends that face each other
-		if m.higher {
-			inner, outer = m.hi(d.second), m.lo(d.best)
-		}
-		d.clear = d.clear && inner.OK() && outer.OK() && inner.Or(0) < outer.Or(0)
-	}
+	d.clear = better(d.best, d.second) && apart(m, d.best, d.second)
 	return d, true
+}
+
+// comparable tells rows that may win. At a fixed rate an oversubscribed row had another rate than the others, and its
+// response time grows with the length of the window.
+func (g group) comparable(r *results.Row) bool {
+	return results.Publishable(r.Verdict) && (g.rate == "max" || r.Verdict != results.Oversubscribed)
+}
+
+// apart tells whether the intervals of a better and a worse row do not overlap.
+func apart(m metric, best, second *results.Row) bool {
+	if m.lo == nil {
+		m = p50Metric
+	}
+	inner, outer := m.hi(best), m.lo(second) // the ends that face each other
+	if m.higher {
+		inner, outer = m.hi(second), m.lo(best)
+	}
+	return inner.OK() && outer.OK() && inner.Or(0) < outer.Or(0)
 }
 
 func (g group) comparison(b *strings.Builder, refs *references) {

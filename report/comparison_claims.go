@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"strings"
-
-	"msgbench/results"
 )
 
 // claims writes what may be said in public: who is best at p50, p99 and (at max) throughput of each table, if the whole
@@ -42,7 +40,7 @@ func claims(b *strings.Builder, all []group, d Document) {
 func claim(g group, m metric, w duel, r ratio) string {
 	best, word := "lowest", "times as long"
 	if m.higher {
-		best, word = "highest", "times fewer"
+		best, word = "highest", "times less"
 	}
 	unit := " µs"
 	if m.higher {
@@ -57,7 +55,7 @@ func claim(g group, m metric, w duel, r ratio) string {
 	}
 	n := 0
 	for _, x := range g.rows {
-		if results.Publishable(x.Verdict) && m.of(x.Row).OK() {
+		if g.comparable(x.Row) && m.of(x.Row).OK() {
 			n++
 		}
 	}

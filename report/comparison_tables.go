@@ -135,15 +135,15 @@ func reliability(b *strings.Builder, all []group) {
 			if r.Reason != "" {
 				status += ": " + r.Reason
 			}
-			lines = append(lines, []string{cell(r.Scenario + " " + r.Payload.String()), pairMark(r.Row) + cell(who(r.Row)), micros2(r.MeanUs),
-				micros2(r.P99Us), tail, r.Lost.String(), exact(r.DriftPct, 1), exact(r.RawRatio, 2), cell(status)})
+			lines = append(lines, []string{cell(r.Scenario + " " + r.Payload.String()), pairMark(r.Row) + cell(who(r.Row)), cell(status),
+				micros2(r.MeanUs), micros2(r.P99Us), tail, r.Lost.String(), exact(r.DriftPct, 1), exact(r.RawRatio, 2)})
 		}
 	}
 	if len(lines) == 0 {
 		b.WriteString("Nothing was measured at maximum rate.\n\n")
 		return
 	}
-	markdownTable(b, []string{"Scenario, payload B", "Transport", "mean", "p99", "p99/p50", "lost", "drift %", "samples max/min", "Status"}, 2, lines)
+	markdownTable(b, []string{"Scenario, payload B", "Transport", "Status", "mean", "p99", "p99/p50", "lost", "drift %", "samples max/min"}, 3, lines)
 }
 
 // throughputs shows operations and bytes per second at full speed.

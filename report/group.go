@@ -11,9 +11,10 @@ import (
 
 // group is rows that may stand in one table: one machine, scenario, payload, target rate, loop and kind of latency.
 type group struct {
-	title string
-	rows  []ranked
-	rate  string
+	title   string
+	rows    []ranked
+	rate    string
+	machine string
 }
 
 // ranked is a row and its rank from 1; 0 where it has none.
@@ -87,7 +88,7 @@ func groups(rows []results.Row) []group {
 	}
 	out := make([]group, len(order))
 	for i, k := range order {
-		out[i] = group{title: title(byKey[k]), rate: k.rate, rows: byKey[k]}
+		out[i] = group{title: title(byKey[k]), rate: k.rate, machine: k.machine, rows: byKey[k]}
 		if len(machines) > 1 && k.machine != "" {
 			out[i].title += " · " + k.machine
 		}
@@ -129,6 +130,9 @@ func (g *group) sort() {
 				return -1
 			}
 			return 1
+		}
+		if a.Verdict == results.Imported && b.Verdict == results.Imported {
+			return 0 // an order by figures would be a ranking
 		}
 		if g.rate == "max" {
 			return cmp.Or(-cmp.Compare(a.Throughput.Or(-1), b.Throughput.Or(-1)), strings.Compare(a.Cell, b.Cell))

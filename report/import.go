@@ -59,6 +59,7 @@ func Import(format, name string, data []byte, machine string) (results.Table, er
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // spreadsheets put it there
 	f := &publishedFile{name: name, data: data, machine: machine}
+	f.comments()
 	if err := m.read(f); err != nil {
 		return results.Table{}, err
 	}
@@ -68,6 +69,11 @@ func Import(format, name string, data []byte, machine string) (results.Table, er
 	for i := range f.rows {
 		r := &f.rows[i]
 		r.Machine, r.Source, r.Verdict = f.machine, m.source, results.Imported
+		for _, x := range f.facts {
+			if x.Key == "published flaw" {
+				r.Reason += "; " + x.Value
+			}
+		}
 	}
 	t := results.Table{Rows: f.rows, Facts: []results.Fact{
 		{Key: "machine", Value: f.machine}, {Key: "source", Value: "imported from " + base(name) + "; published by " + m.origin},
@@ -88,6 +94,32 @@ type publishedFile struct {
 	facts   []results.Fact
 	rows    []results.Row
 	lines   int // before what is read next
+}
+
+// comments takes the comment lines off the head of the file. Those that hold key=value or key: value become facts;
+// what is said of the key "flaw" becomes a part of every row's reason.
+func (f *publishedFile) comments() {
+	for {
+		head, rest, ok := bytes.Cut(f.data, []byte("\n"))
+		// A spreadsheet has filled them up with separators.
+		line := strings.TrimRight(strings.TrimSpace(string(head)), ";,")
+		if !ok || line != "" && line[0] != '#' {
+			return
+		}
+		f.data = rest
+		f.lines++
+		line = strings.TrimSpace(strings.TrimPrefix(line, "#"))
+		i := strings.IndexAny(line, "=:")
+		if i <= 0 || strings.TrimSpace(line[i+1:]) == "" {
+			continue
+		}
+		f.facts = append(f.facts, results.Fact{Key: "published " + strings.TrimSpace(line[:i]), Value: strings.TrimSpace(line[i+1:])})
+	}
+}
+
+// fact is what a comment line says; empty where none does.
+func (f *publishedFile) fact(key string) string {
+	return results.Table{Facts: f.facts}.Fact("published " + key)
 }
 
 // published is one row of a published file, by column.
@@ -193,6 +225,14 @@ func (p *published) number64(column string, unit float64) float64 {
 		return 0
 	}
 	return v * unit
+}
+
+// maybe is a number from 0 that may be missing.
+func (p *published) maybe(column string, unit float64) results.Num {
+	if p.text(column) == "" {
+		return results.Num{}
+	}
+	return p.num(column, unit)
 }
 
 func (p *published) num(column string, unit float64) results.Num {

@@ -30,12 +30,11 @@ func aregModes() map[string]string {
 // readAreg reads one row a run of a mode: pp is a round trip, bc one way. The published file has ; between fields and
 // comment lines filled up with them; what the tool writes has commas.
 func readAreg(f *publishedFile) error {
-	machine, err := aregComments(f)
-	if err != nil {
-		return err
-	}
 	if f.machine == "" {
-		f.machine = orText(machine, "not named in the file")
+		f.machine = orText(f.fact("benchmark_hardware"), "not named in the file")
+	}
+	if date := f.fact("exported_at"); date != "" {
+		f.facts = append(f.facts, results.Fact{Key: "date", Value: date})
 	}
 	head, _, _ := bytes.Cut(f.data, []byte("\n"))
 	comma := ','
@@ -51,7 +50,11 @@ func readAreg(f *publishedFile) error {
 		size, _ := strconv.Atoi(mode[2:])
 		c := results.Cell{
 			Scenario: "ping-pong", Transport: "broker", Client: "areg", Server: "areg", Payload: size, Rate: p.integer("target_msg_s"),
-			Dims: map[string]string{"run": strconv.Itoa(p.integer("run"))}, Defaults: map[string]string{"scope": "stack"},
+			Dims: map[string]string{}, Defaults: map[string]string{"scope": "stack"},
+		}
+		run := p.integer("run")
+		if run > 0 { // 0: figures of a page, which are means over runs
+			c.Dims["run"] = strconv.Itoa(run)
 		}
 		latency := results.RTT
 		if mode[:2] == "bc" {
@@ -60,19 +63,26 @@ func readAreg(f *publishedFile) error {
 		}
 		r := importedRow(c)
 		r.Latency = latency
-		r.MinUs, r.MaxUs, r.MeanUs = p.positive("min_us", 1), p.positive("max_us", 1), p.positive("mean_us", 1)
-		r.P50Us, r.P95Us, r.P99Us = p.positive("p50_us", 1), p.positive("p95_us", 1), p.positive("p99_us", 1)
-		r.Throughput = p.num("msg_s", 1)
+		r.MinUs, r.MaxUs, r.MeanUs = p.positive("min_us", 1), p.maybe("max_us", 1), p.positive("mean_us", 1)
+		r.P50Us, r.P95Us, r.P99Us = p.maybe("p50_us", 1), p.maybe("p95_us", 1), p.maybe("p99_us", 1)
+		r.Throughput = p.maybe("msg_s", 1)
 		n := p.integer("count")
-		r.Samples, r.Sent, r.Hops = results.N(1), results.N(float64(n)), results.N(2)
+		r.Sent, r.Hops = results.N(float64(n)), results.N(2)
 		r.RequestBytes = results.N(float64(140 + size))
 		if latency == results.RTT {
 			r.ResponseBytes = results.N(float64(148 + size))
 		}
-		r.Options = strings.Join([]string{"count=" + p.text("count"), "dur_ms=" + p.num("dur_ms", 1).String(), "mode=" + mode,
+		r.Options = strings.Join([]string{"count=" + p.text("count"), "dur_ms=" + p.maybe("dur_ms", 1).String(), "mode=" + mode,
 			"req_dur_ms=" + p.num("req_dur_ms", 1).String(), "run=" + p.text("run"), "stop=" + option(p.text("stop")),
 			"timestamp=" + option(p.text("timestamp")), "warmup=" + strconv.Itoa(p.integer("warmup"))}, ";")
-		r.Reason = "one run, not repeated samples; one broker between, and the whole stack of the framework in the window"
+		r.Reason = "one broker between, and the whole stack of the framework in the window"
+		if run > 0 {
+			r.Samples = results.N(1)
+			r.Reason = "one run, not repeated samples; " + r.Reason
+		}
+		if !r.P50Us.OK() {
+			r.Reason += "; no p50"
+		}
 		if n < 1000 {
 			r.Reason += "; p99 rests on fewer than 10 samples" + ": " + strconv.Itoa(n) + " in all"
 		}
@@ -82,31 +92,6 @@ func readAreg(f *publishedFile) error {
 		}
 		return r
 	})
-}
-
-// aregComments takes the comment lines off the head of the file. Those that hold key=value become facts.
-func aregComments(f *publishedFile) (machine string, err error) {
-	for {
-		head, rest, ok := bytes.Cut(f.data, []byte("\n"))
-		line := strings.TrimRight(strings.TrimSpace(string(head)), ";,")
-		if !ok || line != "" && line[0] != '#' {
-			return machine, nil
-		}
-		f.data = rest
-		f.lines++
-		key, value, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "#")), "=")
-		if key, value = strings.TrimSpace(key), strings.TrimSpace(value); !ok || key == "" || value == "" {
-			continue
-		}
-		switch key = strings.ReplaceAll(key, ":", " "); key {
-		case "benchmark_hardware":
-			machine = value
-		case "exported_at":
-			f.facts = append(f.facts, results.Fact{Key: "date", Value: value})
-		default:
-			f.facts = append(f.facts, results.Fact{Key: "published " + key, Value: value})
-		}
-	}
 }
 
 // option keeps a value of the options column from ending it.

@@ -21,6 +21,7 @@ func Matrix(d Document) string {
 		b.WriteString("Complete matrix rows expected: not known (a CSV alone does not tell what was planned; name the run directory)\n\n")
 	}
 	b.WriteString("## Methodology\n\n")
+	b.WriteString(serviceTimes)
 	methodology(&b, d)
 	b.WriteString("## Validation Summary\n\n")
 	v.markdown(&b)
@@ -42,6 +43,11 @@ func Matrix(d Document) string {
 	refs.unused(&b)
 	return b.String()
 }
+
+const serviceTimes = `- p50, p95 and p99 are service times: from the moment a request was sent to its reply, also at a fixed rate. What a request
+  waited because an earlier one was late is not in them; rows that were measured from the intended time have it in the
+  response columns.
+`
 
 func matrixHeader(b *strings.Builder, d Document) {
 	b.WriteString("# Benchmark Results\n\n")
@@ -74,7 +80,7 @@ func sections(rows []results.Row) []section {
 	for i := range rows {
 		r := &rows[i]
 		n := name{r.Scenario, r.Transport}
-		k := key{n, r.Payload.String(), dims(r), r.Machine}
+		k := key{n, r.Payload.String(), variant(r), r.Machine}
 		if len(variants[n]) == 0 {
 			names = append(names, n)
 		}
@@ -110,6 +116,17 @@ func sections(rows []results.Row) []section {
 		}
 	}
 	return out
+}
+
+// variant is the dimensions of a row, but for the run that it is of: runs stand in one table.
+func variant(r *results.Row) string {
+	var parts []string
+	for _, p := range strings.Split(dims(r), "/") {
+		if p != "" && !strings.HasPrefix(p, "run=") {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 func (s section) markdown(b *strings.Builder, refs *references) {

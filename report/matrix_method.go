@@ -23,10 +23,7 @@ func methodology(b *strings.Builder, d Document) {
 			fmt.Fprintf(b, "- %s: %s\n", key, cell(v))
 		}
 	}
-	b.WriteString(`- p50, p95 and p99 are service times: from the moment a request was sent to its reply, also at a fixed rate. What a request
-  waited because an earlier one was late is not in them; rows that were measured from the intended time have it in the
-  response columns.
-- Throughput counts operations; in batches it counts items, and the target rate is that of the batches. CPU is per cent of one
+	b.WriteString(`- Throughput counts operations; in batches it counts items, and the target rate is that of the batches. CPU is per cent of one
   CPU.
 `)
 	if imported := reasonCounts(d.Rows); len(imported) > 0 {

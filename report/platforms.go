@@ -125,7 +125,7 @@ func factKeys(docs []Document) []string {
 	var keys []string
 	for _, d := range docs {
 		for _, f := range d.Facts {
-			if !slices.Contains(keys, f.Key) {
+			if f.Key != "machine" && !slices.Contains(keys, f.Key) {
 				keys = append(keys, f.Key)
 			}
 		}

@@ -18,27 +18,29 @@ func RankingPage(d Document) string {
 	facts(&b, d)
 	summary(&b, d.Rows)
 	b.WriteString(rankingRule + "\n\n")
-	byMachine := map[string][]results.Row{}
+	byMachine := map[string][]group{}
 	var machines []string
 	imported := 0
-	for _, r := range d.Rows {
-		if r.Verdict == results.Imported {
-			imported++
+	for _, g := range groups(d.Rows) {
+		g.rows = slices.DeleteFunc(g.rows, func(r ranked) bool {
+			if r.Verdict == results.Imported {
+				imported++
+			}
+			return r.Verdict == results.Imported || r.Transport == "-"
+		})
+		if len(g.rows) == 0 {
 			continue
 		}
-		if r.Transport == "-" {
-			continue
+		if len(byMachine[g.machine]) == 0 {
+			machines = append(machines, g.machine)
 		}
-		if len(byMachine[r.Machine]) == 0 {
-			machines = append(machines, r.Machine)
-		}
-		byMachine[r.Machine] = append(byMachine[r.Machine], r)
+		byMachine[g.machine] = append(byMachine[g.machine], g)
 	}
 	for _, m := range machines {
 		if len(machines) > 1 {
 			fmt.Fprintf(&b, "## %s\n\n", cell(orText(m, "machine not named")))
 		}
-		rankingTable(&b, newContest(groups(byMachine[m])), d)
+		rankingTable(&b, newContest(byMachine[m]), d)
 	}
 	if len(machines) == 0 {
 		b.WriteString("No measured row to rank.\n\n")
@@ -51,8 +53,8 @@ func RankingPage(d Document) string {
 }
 
 const rankingRule = `“× the best” is how many times as much each needs as the first: the geometric mean over the tables counted, of 1/throughput at
-maximum rate and of p50 at a fixed rate. = before a rank: the interval reaches 1, so that the first may not be better. Only
-publishable rows count. A transport that lacks a counted table has no rank.`
+maximum rate and of p50 at a fixed rate. = before a rank: the interval reaches 1, or there is none, so that the first may not be better. Only
+publishable rows count, and at a fixed rate only those that reached it. A transport that lacks a counted table has no rank.`
 
 // contest is the tables that count and who has a row in each of them.
 type contest struct {
@@ -74,7 +76,7 @@ func newContest(all []group) contest {
 	size := make([]int, len(all))
 	for i, g := range all {
 		for _, r := range g.rows {
-			if r.rank > 0 && cost(g, r.Row) > 0 {
+			if cost(g, r.Row) > 0 {
 				size[i]++
 			}
 		}
@@ -97,7 +99,7 @@ func newContest(all []group) contest {
 	}
 	for i, g := range c.tables {
 		for _, r := range g.rows {
-			if r.rank > 0 && cost(g, r.Row) > 0 {
+			if cost(g, r.Row) > 0 {
 				byName[who(r.Row)].rows[i] = r.Row
 			}
 		}
@@ -128,6 +130,9 @@ func deciding(g group) metric {
 
 // cost is what a row needs: less is better; 0 where it is not known.
 func cost(g group, r *results.Row) float64 {
+	if !g.comparable(r) {
+		return 0
+	}
 	m := deciding(g)
 	v := m.of(r).Or(0)
 	if m.higher && v > 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"msgbench/results"
 	"msgbench/stability"
@@ -129,10 +130,9 @@ func sampleValue(d Document, key string, round int, m metric) (float64, bool) {
 	return 0, false
 }
 
+// medianOf is the median of at least one value.
 func medianOf(v []float64) float64 {
-	n := make([]results.Num, len(v))
-	for i := range v {
-		n[i] = results.N(v[i])
-	}
-	return medianNum(n).Or(0)
+	v = slices.Sorted(slices.Values(v))
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2
 }

@@ -93,6 +93,9 @@ func (refs *references) unused(b *strings.Builder) {
 			keys = append(keys, k)
 		}
 	}
+	if !strings.HasSuffix(b.String(), "\n\n") {
+		b.WriteString("\n")
+	}
 	b.WriteString("## References\n\n")
 	for _, line := range refs.flaws() {
 		fmt.Fprintf(b, "- %s\n", line)
@@ -108,7 +111,12 @@ func (refs *references) unused(b *strings.Builder) {
 	fmt.Fprintf(b, "%s without a measured row of the same scenario, transport, peers, payload and rate, by name:\n\n", plural(len(keys), "published cell"))
 	var rows [][]string
 	for _, k := range keys[:min(len(keys), most)] {
-		rows = append(rows, append([]string{"`" + strings.ReplaceAll(code(k), "|", "/") + "`"}, publishedCells(refs.byCell[k])...))
+		name := refs.byCell[k][0].Cell
+		if i := strings.Index(name, "/run="); i >= 0 { // several runs stand in one line
+			_, rest, _ := strings.Cut(name[i+1:], "/")
+			name = strings.TrimSuffix(name[:i]+"/"+rest, "/")
+		}
+		rows = append(rows, append([]string{cell(name)}, publishedCells(refs.byCell[k])...))
 	}
 	markdownTable(b, append([]string{"published"}, refHead...), 1, rows)
 	if len(keys) > most {
@@ -152,9 +160,5 @@ func medianNum(v []results.Num) results.Num {
 	if len(x) == 0 {
 		return results.Num{}
 	}
-	slices.Sort(x)
-	if n := len(x); n%2 == 0 {
-		return results.N((x[n/2-1] + x[n/2]) / 2)
-	}
-	return results.N(x[len(x)/2])
+	return results.N(medianOf(x))
 }
