@@ -94,7 +94,7 @@ func compatible(own zmq4.SocketType, peer string) bool {
 	return own.IsCompatible(zmq4.SocketType(peer))
 }
 
-// tapped wraps a connection. In a REP socket the library's reader closes it when it ends, after all that was read has
+// tapped returns what a tap of this link reports to. In a REP socket the library's reader closes it when it ends, after all that was read has
 // been queued, and tells nobody: then Recv is woken by ending the socket's context.
 func (k *link) tapped() (fail func(error), closed func()) {
 	if k.typ == zmq4.Rep {
