@@ -17,7 +17,7 @@ import (
 type Catalog struct {
 	Scenarios  []scenarios.Scenario
 	Transports []transports.Transport
-	Peers      map[string]string // path of each worker by the name of its peer
+	Peers      map[string]Peer // by name
 	Override   Override
 }
 
@@ -25,6 +25,13 @@ type Catalog struct {
 type Override struct {
 	Payloads []int // of cells that have one to choose
 	Depths   []int // of cells that have one
+	Clients  []string
+	Servers  []string
+}
+
+// any tells whether something is replaced: then values that stood apart may fall together.
+func (o Override) any() bool {
+	return o.Payloads != nil || o.Depths != nil || o.Clients != nil || o.Servers != nil
 }
 
 // MaxRate is the highest fixed rate in operations per second.
@@ -44,13 +51,14 @@ type cellSpec struct {
 	Subscribers words `yaml:"subscribers"`
 	Channels    words `yaml:"channels"`
 	Buffer      words `yaml:"buffer"`
+	NoDelay     words `yaml:"nodelay"`
 	Pin         words `yaml:"pin"`
 }
 
 // dims are the dimensions that an entry sets.
 func (s cellSpec) dims() map[string]words {
 	all := map[string]words{"wait": s.Wait, "mode": s.Mode, "depth": s.Depth, "subscribers": s.Subscribers,
-		"channels": s.Channels, "buffer": s.Buffer, "pin": s.Pin}
+		"channels": s.Channels, "buffer": s.Buffer, "nodelay": s.NoDelay, "pin": s.Pin}
 	maps.DeleteFunc(all, func(_ string, w words) bool { return len(w) == 0 })
 	return all
 }
@@ -83,22 +91,53 @@ func (s cellSpec) expand(c Catalog) ([]results.Cell, error) {
 			}
 			for _, transport := range s.Transport.or(noTransport) {
 				for _, payload := range s.payloads(scenario, c.Override) {
-					for _, server := range s.Server.or("go") {
-						for _, client := range s.Client.or("go") {
-							for _, dims := range combinations(s.depths(scenario, c.Override)) {
-								cell, err := c.cell(scenario, name, transport, client, server, payload, rate, dims)
-								if err != nil {
-									return nil, err
-								}
-								cells = append(cells, cell)
-							}
-						}
+					more, err := s.expandPairs(c, scenario, name, transport, payload, rate)
+					if err != nil {
+						return nil, err
 					}
+					cells = append(cells, more...)
 				}
 			}
 		}
 	}
+	if len(cells) == 0 && !c.Override.any() {
+		return nil, s.Scenario[0].errorf("none of these clients and servers have a transport and the scenario in common")
+	}
 	return cells, nil
+}
+
+// expandPairs is the cells of one point for each client, server and choice of dimensions.
+func (s cellSpec) expandPairs(c Catalog, scenario scenarios.Scenario, name, transport, payload, rate word) ([]results.Cell, error) {
+	clients, servers := s.Client.or("go"), s.Server.or("go")
+	if c.Override.Clients != nil {
+		clients = texts(c.Override.Clients)
+	}
+	if c.Override.Servers != nil {
+		servers = texts(c.Override.Servers)
+	}
+	var cells []results.Cell
+	for _, dims := range combinations(s.depths(scenario, c.Override)) {
+		pairs, err := c.pairs(clients, servers, name, transport, dims["nodelay"].text == "off")
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			cell, err := c.cell(scenario, name, transport, p[0], p[1], payload, rate, dims)
+			if err != nil {
+				return nil, err
+			}
+			cells = append(cells, cell)
+		}
+	}
+	return cells, nil
+}
+
+func texts(ss []string) words {
+	var ws words
+	for _, s := range ss {
+		ws = append(ws, word{text: s})
+	}
+	return ws
 }
 
 func (s cellSpec) payloads(scenario scenarios.Scenario, o Override) words {
@@ -150,11 +189,6 @@ func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, pay
 	cell = results.Cell{
 		Scenario: s.Name, Transport: transport.text, Client: client.text, Server: server.text, Payload: results.NoPayload,
 		Dims: map[string]string{}, Defaults: map[string]string{},
-	}
-	for _, peer := range []word{client, server} {
-		if _, ok := c.Peers[peer.text]; !ok {
-			return cell, peer.errorf("unknown peer %q (known: %s)", peer.text, strings.Join(c.PeerNames(), ", "))
-		}
 	}
 	switch {
 	case s.Payload:
@@ -233,6 +267,15 @@ func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, giv
 				return w.errorf("buffer: %q is not a number of bytes from 1", w.text)
 			}
 			cell.Dims["buffer"] = strconv.Itoa(n)
+		}
+	}
+	if strings.HasSuffix(info.Name, "tcp") {
+		known["nodelay"] = true
+		if w, ok := given["nodelay"]; ok {
+			if w.text != "on" && w.text != "off" {
+				return w.errorf("nodelay: %q is neither on nor off", w.text)
+			}
+			put("nodelay", w.text, "on")
 		}
 	}
 	for _, d := range s.Dims {

@@ -88,7 +88,7 @@ func sampleAll(t *testing.T, w *Workers, cells []results.Cell) {
 }
 
 func testCatalog() Catalog {
-	return Catalog{Scenarios: scenarioTable(), Transports: all.Table(), Peers: map[string]string{"go": "go"}}
+	return Catalog{Scenarios: scenarioTable(), Transports: all.Table(), Peers: map[string]Peer{"go": {}}}
 }
 
 // probe says why a transport can't run here.

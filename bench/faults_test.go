@@ -116,7 +116,7 @@ func testWorkers(t *testing.T) *Workers {
 	policy := results.DefaultPolicy()
 	policy.Duration, policy.MaxDuration = results.Duration(100*time.Millisecond), results.Duration(100*time.Millisecond)
 	policy.Warmup = results.Duration(10 * time.Millisecond)
-	w, err := NewWorkers(exe, map[string]string{"go": exe}, policy, topology, pinning.Plan{})
+	w, err := NewWorkers(exe, map[string]Peer{"go": {Path: exe}}, policy, topology, pinning.Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}

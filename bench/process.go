@@ -122,6 +122,9 @@ func (p *process) take(l line, word string, v any) error {
 		if err := json.Unmarshal([]byte(l.rest), &e); err != nil || e.Reason == "" {
 			return fmt.Errorf("%s failed without a reason", p.name)
 		}
+		if e.PortTaken {
+			return fmt.Errorf("%w: %s", errPortTaken, oneLine(e.Reason))
+		}
 		return errors.New(oneLine(e.Reason))
 	case l.word != word:
 		return fmt.Errorf("%s printed %q where %q was expected", p.name, shorten(l.word+" "+l.rest, 60), word)

@@ -166,13 +166,16 @@ func ParseSuite(name string, data []byte, c Catalog) (Suite, error) {
 		}
 		s.Cells = append(s.Cells, cells...)
 	}
+	if len(s.Cells) == 0 {
+		return Suite{}, fmt.Errorf("%s: no cell is left: none of its transports and scenarios are had by both a client and a server asked for", name)
+	}
 	seen := map[string]bool{}
 	kept := s.Cells[:0]
 	for _, cell := range s.Cells {
 		switch {
 		case !seen[cell.Key()]:
 			kept = append(kept, cell)
-		case c.Override.Payloads == nil && c.Override.Depths == nil:
+		case !c.Override.any():
 			return Suite{}, fmt.Errorf("%s: the cell %s stands there twice", name, cell.Key())
 		}
 		seen[cell.Key()] = true

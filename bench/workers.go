@@ -34,7 +34,7 @@ var defaultLimits = limits{ready: 10 * time.Second, grace: 10 * time.Second, sto
 
 // Workers is the Sampler that starts the workers of a cell's peers.
 type Workers struct {
-	peers    map[string]string // path by name
+	peers    map[string]Peer // by name
 	policy   results.Policy
 	topology pinning.Topology
 	plan     pinning.Plan
@@ -48,7 +48,7 @@ type Workers struct {
 var _ Sampler = (*Workers)(nil)
 
 // NewWorkers prepares a folder for endpoints, and the janitor that will remove it. Close ends both.
-func NewWorkers(exe string, peers map[string]string, policy results.Policy, topology pinning.Topology, plan pinning.Plan) (*Workers, error) {
+func NewWorkers(exe string, peers map[string]Peer, policy results.Policy, topology pinning.Topology, plan pinning.Plan) (*Workers, error) {
 	dir, err := os.MkdirTemp("", "msgbench-")
 	if err != nil {
 		return nil, fmt.Errorf("folder for endpoints: %w (set TMPDIR to a folder that can be written)", err)
@@ -189,27 +189,56 @@ func (e *execution) startAll(ctx context.Context) (driver *process, err error) {
 			continue
 		}
 		for i := range role.Processes {
-			p, err := e.start(role, i, nil)
+			more, err := e.startListening(ctx, role, i)
 			if err != nil {
 				return nil, err
 			}
-			var ready protocol.ReadyInfo
-			if err := p.expect(ctx, protocol.Ready, &ready, e.w.limits.ready); err != nil {
-				return nil, err
-			}
-			if err := checkEndpoints(ready.Endpoints, role.Conns); err != nil {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
-			}
-			endpoints = append(endpoints, ready.Endpoints...)
+			endpoints = append(endpoints, more...)
 		}
 	}
-	if driver, err = e.start(e.scenario.Driver(e.params), 0, endpoints); err != nil {
+	if driver, err = e.start(e.scenario.Driver(e.params), 0, nil, endpoints); err != nil {
 		return nil, err
 	}
 	if err := driver.expect(ctx, protocol.Ready, &protocol.ReadyInfo{}, e.w.limits.ready); err != nil {
 		return nil, e.blame(driver, err)
 	}
 	return driver, nil
+}
+
+// startListening starts one process that listens, and returns its endpoints. One that needs to be told its ports may find
+// that somebody else has them by then.
+func (e *execution) startListening(ctx context.Context, role scenarios.Role, index int) ([]string, error) {
+	for try := 1; ; try++ {
+		var ports []int
+		if e.w.peers[e.cell.Server].FixedPort {
+			var err error
+			if ports, err = reservePorts(role.Conns); err != nil {
+				return nil, err
+			}
+		}
+		p, err := e.start(role, index, ports, nil)
+		if err != nil {
+			return nil, err
+		}
+		var ready protocol.ReadyInfo
+		err = p.expect(ctx, protocol.Ready, &ready, e.w.limits.ready)
+		if errors.Is(err, errPortTaken) && try < portTries {
+			// It has failed, and how it ends is of no interest.
+			_ = p.end(leaveTime)
+			if err := e.w.janitor.forget(p.cmd.Process.Pid); err != nil {
+				return nil, err
+			}
+			e.processes = slices.DeleteFunc(e.processes, func(x *process) bool { return x == p })
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := checkEndpoints(ready.Endpoints, role.Conns); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		return ready.Endpoints, nil
+	}
 }
 
 func checkEndpoints(endpoints []string, want int) error {
@@ -225,7 +254,7 @@ func checkEndpoints(endpoints []string, want int) error {
 }
 
 // start starts the worker of one process of a role, as one of its peers.
-func (e *execution) start(role scenarios.Role, index int, endpoints []string) (*process, error) {
+func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints []string) (*process, error) {
 	dims := map[string]string{}
 	for _, from := range []map[string]string{e.cell.Defaults, e.cell.Dims} {
 		for k, v := range from {
@@ -237,10 +266,10 @@ func (e *execution) start(role scenarios.Role, index int, endpoints []string) (*
 		peer = e.cell.Client
 	}
 	name := processName(role, index)
-	p, err := startProcess(e.w.spawner, e.w.peers[peer], name, protocol.Args{
+	p, err := startProcess(e.w.spawner, e.w.peers[peer].Path, name, protocol.Args{
 		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
 		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
-		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Endpoints: endpoints, Dims: dims,
+		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Dims: dims,
 	}, e.placed[name])
 	if err != nil {
 		return nil, err

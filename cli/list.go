@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"msgbench/bench"
+	"msgbench/peers"
 	"msgbench/scenarios"
 	"msgbench/transports"
 	"msgbench/transports/all"
@@ -18,7 +21,7 @@ type entry struct {
 	Name    string   `json:"name"`
 	Summary string   `json:"summary"`
 	Waits   []string `json:"waits,omitempty"`   // transports: the default first
-	Skipped string   `json:"skipped,omitempty"` // transports: why it can't run here
+	Skipped string   `json:"skipped,omitempty"` // transports and peers: why it can't run here
 	Cells   int      `json:"cells,omitempty"`   // suites
 	Path    string   `json:"path,omitempty"`    // peers
 }
@@ -103,9 +106,14 @@ func listScenarios() ([]entry, error) {
 
 func listPeers() ([]entry, error) {
 	var out []entry
-	c := catalog()
-	for _, n := range c.PeerNames() {
-		out = append(out, entry{Name: n, Summary: "built in", Path: c.Peers[n]})
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, entry{Name: goPeer, Summary: "built in", Path: exe})
+	for _, p := range peers.Table {
+		r := peers.Look(context.Background(), p, peers.Options{})
+		out = append(out, entry{Name: p.Name, Summary: p.Summary + ": " + strings.Join(p.Transports, ", "), Path: r.Path, Skipped: r.Reason})
 	}
 	return out, nil
 }

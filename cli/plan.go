@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgbench/bench"
+	"msgbench/peers"
 	"msgbench/results"
 )
 
@@ -26,6 +27,7 @@ func newPlan(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.missing = findPeers(cmd.Context(), c.cells, c.peers, peers.Look)
 			p := makePlan(c)
 			if o.json {
 				return s.writeJSON(p)
@@ -59,7 +61,7 @@ type plannedCell struct {
 
 func makePlan(c chosen) planned {
 	p := planned{Suite: c.suite.Name, Seed: c.seed, Placement: placementText(c), Policy: c.policy}
-	skip := skipReasons()
+	skip := c.skipReasons()
 	var run []results.Cell
 	for _, cell := range c.cells {
 		p.Cells = append(p.Cells, plannedCell{cell.Key(), bench.SampleTime(c.policy, cell).Seconds(), skip(cell)})

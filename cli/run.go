@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgbench/bench"
+	"msgbench/peers"
 	"msgbench/report"
 	"msgbench/results"
 	"msgbench/stability"
@@ -47,6 +48,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 		return err
 	}
 	ctx := cmd.Context()
+	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
 	dir, err := makeRunDir(o.out)
 	if err != nil {
 		return err
@@ -68,7 +70,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	samples, runErr := bench.Run(ctx, dir, run, skipReasons(), workers, p)
+	samples, runErr := bench.Run(ctx, dir, run, c.skipReasons(), workers, p)
 	p.end()
 	closeErr := workers.Close()
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {

@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 
@@ -26,6 +26,9 @@ type selection struct {
 	globs    []string
 	payload  []string
 	depth    []string
+	client   []string
+	server   []string
+	peer     []string
 	pin      string
 	seed     uint64
 	seedSet  bool
@@ -56,6 +59,9 @@ func (o *selection) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.globs, "cell", nil, "only cells whose key matches this `glob`; may be repeated (* matches / too)")
 	f.StringSliceVar(&o.payload, "payload", nil, "`sizes` instead of the suite's, like 64,1KiB,64KiB")
 	f.StringSliceVar(&o.depth, "depth", nil, "`depths` instead of the suite's, like 1,16")
+	f.StringSliceVar(&o.client, "client", nil, "`peers` instead of the suite's clients, like go,c,rust")
+	f.StringSliceVar(&o.server, "server", nil, "`peers` instead of the suite's servers")
+	f.StringArrayVar(&o.peer, "peer", nil, "`NAME=PATH` of a program that speaks the worker protocol; may be repeated")
 	f.StringVar(&o.pin, "pin", "", "where processes run: `plan` is "+pinning.Help)
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of cells (default: a random one, which is recorded)")
 	for _, s := range bench.Settings {
@@ -75,6 +81,9 @@ func (o *selection) flags(cmd *cobra.Command) {
 		}
 		return keys, cobra.ShellCompDirectiveNoFileComp
 	})
+	for _, flag := range []string{"client", "server"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(catalog().PeerNames(), cobra.ShellCompDirectiveNoFileComp))
+	}
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -101,7 +110,8 @@ type chosen struct {
 	seed     uint64
 	plan     pinning.Plan
 	topology pinning.Topology
-	peers    map[string]string
+	peers    map[string]bench.Peer
+	missing  map[string]string // peers that are not there, and why
 }
 
 // resolve checks everything that can be checked before anything is measured. Its errors are those of bad usage.
@@ -116,6 +126,9 @@ func (o *selection) resolve(cmd *cobra.Command, args []string) (chosen, error) {
 func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err error) {
 	cat := catalog()
 	c.peers = cat.Peers
+	if err := plugIn(cmd.Context(), o.peer, cat.Peers); err != nil {
+		return c, err
+	}
 	if cat.Override, err = o.override(); err != nil {
 		return c, err
 	}
@@ -177,6 +190,7 @@ func (o *selection) override() (v bench.Override, err error) {
 		}
 		v.Depths = append(v.Depths, n)
 	}
+	v.Clients, v.Servers = o.client, o.server
 	return v, nil
 }
 
@@ -189,15 +203,11 @@ func randomSeed() uint64 {
 
 // catalog is all that this msgbench knows.
 func catalog() bench.Catalog {
-	peers := map[string]string{}
-	if exe, err := os.Executable(); err == nil {
-		peers["go"] = exe
-	}
-	return bench.Catalog{Scenarios: scenarios.Table, Transports: all.Table(), Peers: peers}
+	return bench.Catalog{Scenarios: scenarios.Table, Transports: all.Table(), Peers: catalogPeers()}
 }
 
 // skipReasons says why cells can't run on this machine; empty where they can.
-func skipReasons() func(results.Cell) string {
+func (c chosen) skipReasons() func(results.Cell) string {
 	reasons := map[string]string{}
 	for _, t := range all.Table() {
 		if p, ok := t.(transports.Prober); ok {
@@ -206,7 +216,9 @@ func skipReasons() func(results.Cell) string {
 			}
 		}
 	}
-	return func(c results.Cell) string { return reasons[c.Transport] }
+	return func(cell results.Cell) string {
+		return cmp.Or(reasons[cell.Transport], c.missing[cell.Client], c.missing[cell.Server])
+	}
 }
 
 func encodeJSON(w io.Writer, v any) error {

@@ -53,6 +53,8 @@ type StartInfo struct {
 // ErrorInfo comes with Error.
 type ErrorInfo struct {
 	Reason string `json:"reason"`
+	// PortTaken: the port that the runner reserved is somebody else's by now; it tries another one.
+	PortTaken bool `json:"port_taken,omitempty"`
 }
 
 // Line is a word and, where one belongs to it, its JSON on one line.
@@ -80,6 +82,7 @@ type Args struct {
 	Duration  time.Duration
 	Count     int64             // operations of the window instead of its duration; 0: by duration
 	Dir       string            // for endpoints
+	Ports     []int             // to listen on, for a peer that can't let the system choose
 	Endpoints []string          // of those who listen, in their order; none for a process that listens itself
 	Dims      map[string]string // all that apply
 }
@@ -98,6 +101,9 @@ func (a Args) Words() []string {
 	}
 	if a.Count > 0 {
 		w = append(w, "count="+strconv.FormatInt(a.Count, 10))
+	}
+	for _, p := range a.Ports {
+		w = append(w, "port="+strconv.Itoa(p))
 	}
 	for _, e := range a.Endpoints {
 		w = append(w, "endpoint="+e)
@@ -147,6 +153,10 @@ func ParseArgs(words []string) (Args, error) {
 			a.Dir = value
 		case "count":
 			a.Count, err = strconv.ParseInt(value, 10, 64)
+		case "port":
+			var p int
+			p, err = strconv.Atoi(value)
+			a.Ports = append(a.Ports, p)
 		case "endpoint":
 			a.Endpoints = append(a.Endpoints, value)
 		default:
