@@ -41,8 +41,9 @@ func Comparison(d Document) string {
 }
 
 const boldRule = `All values in µs unless another unit stands there. Bold: the best of its column, among rows that are publishable, where the
-intervals of best and second do not overlap; min, mean and p95 have none, and go by that of p50. Rows marked ~ are unstable, imported
-rows were measured elsewhere, and oversubscribed ones did not reach the rate that the others had: none of them can win.`
+intervals of best and second do not overlap (of min: the minima of the samples; mean and p95 have none and go by that of p50). Rows
+marked ~ are unstable, imported rows were measured elsewhere, and oversubscribed ones did not reach the rate that the others had:
+none of them can win.`
 
 func scope(b *strings.Builder, d Document) {
 	machines := map[string]bool{}
@@ -87,7 +88,11 @@ var (
 		lo: func(r *results.Row) results.Num { return r.P99Lo }, hi: func(r *results.Row) results.Num { return r.P99Hi },
 	}
 	latencyMetrics = []metric{
-		{name: "min", text: micros2, of: func(r *results.Row) results.Num { return r.MinUs }},
+		{
+			name: "min", text: micros2,
+			of: func(r *results.Row) results.Num { return r.MinUs },
+			lo: func(r *results.Row) results.Num { return r.MinLo }, hi: func(r *results.Row) results.Num { return r.MinHi },
+		},
 		{name: "mean", text: micros2, of: func(r *results.Row) results.Num { return r.MeanUs }},
 		p50Metric,
 		{name: "p95", text: micros2, of: func(r *results.Row) results.Num { return r.P95Us }},

@@ -46,7 +46,7 @@ func measured(scenario, transport, client, server string, payload, rate int, p50
 		TargetRPS: results.RateString(rate), Wait: "block", Options: "nodelay=on",
 		Throughput: results.N(perSecond), ThroughputLo: results.N(perSecond * 0.98), ThroughputHi: results.N(perSecond * 1.02),
 		MessagesPerS: results.N(perSecond), MBPerS: results.N(perSecond * float64(max(payload, 0)) / 1e6), Latency: results.RTT,
-		MinUs: results.N(p50 * 0.8), MeanUs: results.N(p50 * 1.1), P50Us: results.N(p50), P50Lo: results.N(p50 * 0.97), P50Hi: results.N(p50 * 1.03),
+		MinUs: results.N(p50 * 0.8), MinLo: results.N(p50 * 0.8), MinHi: results.N(p50 * 0.82), MeanUs: results.N(p50 * 1.1), P50Us: results.N(p50), P50Lo: results.N(p50 * 0.97), P50Hi: results.N(p50 * 1.03),
 		P95Us: results.N(p50 * 2), P99Us: results.N(p50 * 3), P99Lo: results.N(p50 * 2.5), P99Hi: results.N(p50 * 4), MaxUs: results.N(p50 * 90),
 		ClientCPU: results.N(46.3), ServerCPU: results.N(93.2), TotalCPU: results.N(139.5), Lost: results.N(0),
 		Samples: results.N(5), CoreSamples: results.N(3), CoreRatio: results.N(1.02), RawRatio: results.N(1.1), DriftPct: results.N(0.5),
@@ -77,6 +77,7 @@ func document() Document {
 		measured("ping-pong", "uds", "go", "go", 64, 10000, 5.2, 10000),
 		measured("ping-pong", "tcp", "go", "go", 64, 10000, 900, 8000),
 		measured("snapshot", "uds", "go", "go", results.NoPayload, 0, 6.5, 150e3),
+		measured("data-rate", "tcp", "go", "go", 1024, 0, 55, 2.1e6),
 		measured("lookup", "-", "go", "go", results.NoPayload, 0, 0, 104e6),
 	}
 	at := func(key string) *results.Row {
@@ -93,6 +94,9 @@ func document() Document {
 	r = at("snapshot/uds/go-go/-/max")
 	*r = results.Row{Cell: r.Cell, Scenario: r.Scenario, Transport: r.Transport, Client: r.Client, Server: r.Server, TargetRPS: r.TargetRPS,
 		Loop: r.Loop, Machine: r.Machine, Source: r.Source, Samples: results.N(0), Verdict: results.Failed, Reason: "server: <b>|panic|</b>"}
+	r = at("data-rate/tcp/go-go/1024B/max")
+	r.Loop, r.Latency, r.Ceiling, r.CeilingFails = results.Open, results.OneWay, results.N(1.6e6), results.N(1.7e6)
+	r.PeakPerS, r.PeakMBPerS, r.Sustained, r.SustainedMB = results.N(2.3e6), results.N(2355.2), results.N(2.05e6), results.N(2099.2)
 	r = at("lookup/-/go-go/-/max")
 	r.Latency, r.MinUs, r.MeanUs, r.P50Us, r.P50Lo, r.P50Hi = "", results.Num{}, results.Num{}, results.Num{}, results.Num{}, results.Num{}
 	r.P95Us, r.P99Us, r.P99Lo, r.P99Hi, r.MaxUs = results.Num{}, results.Num{}, results.Num{}, results.Num{}, results.Num{}
@@ -205,7 +209,7 @@ func TestClaimsFromCSV(t *testing.T) {
 		t.Error("claims do not say where their intervals come from")
 	}
 	for i := range d.Rows {
-		d.Rows[i].P50Lo, d.Rows[i].P99Lo, d.Rows[i].ThroughputLo = results.Num{}, results.Num{}, results.Num{}
+		d.Rows[i].P50Lo, d.Rows[i].P99Lo, d.Rows[i].ThroughputLo, d.Rows[i].MinLo = results.Num{}, results.Num{}, results.Num{}, results.Num{}
 	}
 	if got := Comparison(d); !strings.Contains(got, "\nNone: no two publishable rows") || strings.Contains(got, "**") {
 		t.Error("a claim, or a winner in bold, without an interval")

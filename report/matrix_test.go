@@ -122,8 +122,8 @@ func TestValidationOfRun(t *testing.T) {
 	d := document()
 	v := validate(d)
 	want := []string{"`snapshot/uds/go-go/-/max`: failed: server: &lt;b&gt;\\|panic\\|&lt;/b&gt;", "`ping-pong/pipe/go-go/64B/max`: missing"}
-	if !v.known || v.expected != 13 || strings.Join(v.faults, "\n") != strings.Join(want, "\n") {
-		t.Errorf("known %v, expected %d, faults %q, want 13 and %q", v.known, v.expected, v.faults, want)
+	if !v.known || v.expected != 14 || strings.Join(v.faults, "\n") != strings.Join(want, "\n") {
+		t.Errorf("known %v, expected %d, faults %q, want 14 and %q", v.known, v.expected, v.faults, want)
 	}
 	d.Run = nil
 	if v := validate(d); v.known || len(v.faults) != 1 {

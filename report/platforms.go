@@ -80,6 +80,10 @@ func platformTable(b *strings.Builder, key string, rows []platformRow) {
 	}
 	fmt.Fprintf(b, "### `%s`\n\n", code(key))
 	head := []string{"Platform", "Verdict", "min µs", "p50 µs", "p95 µs", "p99 µs", "mean µs", "per second", "interval", "MB/s", "CPU %", "CPUs"}
+	streams := slices.ContainsFunc(rows, func(r platformRow) bool { return r.PeakPerS.OK() })
+	if streams {
+		head = append(head, "peak", "sustained", "stable ceiling/s")
+	}
 	var lines [][]string
 	for _, r := range rows {
 		verdict := r.Verdict
@@ -89,6 +93,9 @@ func platformTable(b *strings.Builder, key string, rows []platformRow) {
 		lines = append(lines, []string{pairMark(r.Row) + cell(r.platform), cell(verdict), micros2(r.MinUs), micros2(r.P50Us), micros2(r.P95Us),
 			micros2(r.P99Us), micros2(r.MeanUs), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count), exact(r.MBPerS, 1),
 			exact(r.TotalCPU, 0), cell(r.CPURelation)})
+		if streams {
+			lines[len(lines)-1] = append(lines[len(lines)-1], peaks(r.PeakPerS, r.PeakMBPerS), peaks(r.Sustained, r.SustainedMB), count(r.Ceiling))
+		}
 	}
 	if kind != "" {
 		fmt.Fprintf(b, "Latency: %s.\n\n", cell(latencyName(kind)))

@@ -34,7 +34,7 @@ func Post(d Document) string {
 			fmt.Fprintf(&b, "- %s: %s\n", l[0], cell(l[1]))
 		}
 	}
-	fmt.Fprintf(&b, "- Stable ceiling (highest offered rate that is delivered while memory stays): %s\n\n", orText(ceiling(d.Rows), unknown))
+	fmt.Fprintf(&b, "- Stable ceiling (highest offered rate that is delivered while memory stays): %s\n\n", orText(ceilings(d.Rows), unknown))
 	postRates(&b, d.Rows)
 	return b.String()
 }
@@ -96,16 +96,21 @@ func cpuClass(model string) string {
 	return ""
 }
 
-// ceiling is the highest rate that a search found to be stable, of each transport.
-func ceiling(rows []results.Row) string {
+// ceilings are the highest rates that a search found to be stable, of each transport and recipe.
+func ceilings(rows []results.Row) string {
 	var parts []string
 	for i := range rows {
 		r := &rows[i]
-		if r.Scenario == "data-rate" && r.Mode == "ceiling" && results.Publishable(r.Verdict) {
-			parts = append(parts, cell(who(r))+" "+count(r.Throughput)+"/s")
+		if !r.Ceiling.OK() {
+			continue
 		}
+		part := recipe(r) + " over " + who(r) + ": " + count(r.Ceiling) + " msg/s"
+		if r.CeilingFails.OK() {
+			part += " (" + count(r.CeilingFails) + " did not hold)"
+		}
+		parts = append(parts, part)
 	}
-	return strings.Join(parts, ", ")
+	return cell(strings.Join(parts, "; "))
 }
 
 // postRates shows one row a transport and recipe: a recipe is a scenario and payload at full speed.
@@ -137,12 +142,20 @@ func postRates(b *strings.Builder, all []results.Row) {
 	var lines [][]string
 	for _, r := range rows[:min(len(rows), most)] {
 		lines = append(lines, []string{cell(recipe(r)), pairMark(r) + cell(who(r)), count(r.MessagesPerS), exact(r.MBPerS, 1),
-			micros2(r.P50Us), micros2(r.P99Us), cell(r.Verdict)})
+			peaks(r.PeakPerS, r.PeakMBPerS), peaks(r.Sustained, r.SustainedMB), micros2(r.P50Us), micros2(r.P99Us), cell(r.Verdict)})
 	}
-	markdownTable(b, []string{"recipe", "transport", "msg/s", "MB/s", "p50 µs", "p99 µs", "verdict"}, 2, lines)
+	markdownTable(b, []string{"recipe", "transport", "msg/s", "MB/s", "peak", "sustained", "p50 µs", "p99 µs", "verdict"}, 2, lines)
 	if len(rows) > most {
 		fmt.Fprintf(b, "And %d more rows in the full report.\n", len(rows)-most)
 	}
+}
+
+// peaks is a rate of messages and of data.
+func peaks(perSecond, mb results.Num) string {
+	if !perSecond.OK() {
+		return "not measured"
+	}
+	return count(perSecond) + "/s, " + exact(mb, 1) + " MB/s"
 }
 
 func recipe(r *results.Row) string {
