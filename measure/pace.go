@@ -39,13 +39,31 @@ type Pacer struct {
 	// until the pacer is done, if they share a processor with it. Not for goroutines locked to a thread: each yield would
 	// be two changes of threads.
 	Yield bool
+	// Shared: several pacers share a CPU, so that none may spin while another one is due, nor keep its processor in a sleep.
+	Shared bool
 }
+
+// sleepLead is how long before a deadline, in ns, a sleep of the runtime's ends surely enough: it may last about 1 ms longer.
+const sleepLead = int64(1200 * time.Microsecond)
 
 // Wait returns when Now has reached the deadline (ns of Now), at once if it has passed, and tells the time then. It does not
 // allocate.
 func (p *Pacer) Wait(deadline int64) (now int64) {
 	now = Now()
-	for deadline-now > Lead {
+	if p.Shared && !p.Yield {
+		for now < deadline {
+			sleepUntil(deadline)
+			now = Now()
+		}
+		return now
+	}
+	if p.Shared {
+		if d := deadline - now - sleepLead; d > 0 {
+			time.Sleep(time.Duration(d))
+			now = Now()
+		}
+	}
+	for !p.Shared && deadline-now > Lead {
 		if p.Yield {
 			runtime.Gosched() // a sleeping thread keeps its processor for a while
 		}

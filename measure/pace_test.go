@@ -104,3 +104,15 @@ func TestWaitAllocates(t *testing.T) {
 		t.Errorf("%v allocations a wait", n)
 	}
 }
+
+// A pacer never returns early, whatever it may do while it waits.
+func TestPacersNeverReturnEarly(t *testing.T) {
+	for _, p := range []Pacer{{}, {Yield: true}, {Shared: true}, {Yield: true, Shared: true}} {
+		for _, d := range []int64{-1000, 10_000, 100_000, 2_000_000} {
+			deadline := Now() + d
+			if now := p.Wait(deadline); now < deadline {
+				t.Errorf("%+v: %d ns too early", p, deadline-now)
+			}
+		}
+	}
+}
