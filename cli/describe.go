@@ -12,6 +12,9 @@ import (
 	"msgbench/results"
 )
 
+// defaultPin is the plan of a run without --pin.
+const defaultPin = "default"
+
 // describeRun is run.json: what was asked for, and where.
 func describeRun(ctx context.Context, c chosen) (results.Run, error) {
 	env := machine.Describe(ctx, machine.Options{StealOver: 200 * time.Millisecond, Topology: &c.topology})
@@ -25,7 +28,7 @@ func describeRun(ctx context.Context, c chosen) (results.Run, error) {
 		Policy: c.policy, Cells: c.cells, Machine: env.Name(), Environment: data,
 	}
 	if r.Pin == "" {
-		r.Pin = "default"
+		r.Pin = defaultPin
 	}
 	r.Facts = runFacts(r, env, c)
 	return r, nil
@@ -43,6 +46,7 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "kernel", Value: env.Kernel},
 		{Key: "cpu", Value: env.CPU.Model},
 		{Key: "topology", Value: env.CPU.Topology},
+		{Key: "memory", Value: env.Memory.Type},
 		{Key: "allowed CPUs", Value: env.CPU.Allowed},
 		{Key: "governor", Value: env.CPU.Governor},
 		{Key: "turbo", Value: env.CPU.Turbo},

@@ -14,7 +14,7 @@ import (
 // class, memory, rates per recipe and the stable ceiling. What is not known is said to be not measured.
 func Post(d Document) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**msgbench %s**, suite %s, %s\n\n", cell(d.Fact("msgbench")), cell(orText(d.Fact("suite"), "not stated")), cell(orText(d.Fact("date"), "no date")))
+	fmt.Fprintf(&b, "**msgbench %s**, suite %s, %s\n\n", cell(orText(d.Fact("msgbench"), "(version not stated)")), cell(orText(d.Fact("suite"), "not stated")), cell(orText(d.Fact("date"), "no date")))
 	const unknown = "not measured"
 	cpu := d.Fact("cpu")
 	memory := orText(memoryType(d), unknown+" (the firmware tells it to root only)")
@@ -141,7 +141,11 @@ func postRates(b *strings.Builder, all []results.Row) {
 	const most = 20
 	var lines [][]string
 	for _, r := range rows[:min(len(rows), most)] {
-		lines = append(lines, []string{cell(recipe(r)), pairMark(r) + cell(who(r)), count(r.MessagesPerS), exact(r.MBPerS, 1),
+		messages := r.MessagesPerS
+		if !messages.OK() {
+			messages = r.Throughput // published rows have operations only
+		}
+		lines = append(lines, []string{cell(recipe(r)), pairMark(r) + cell(who(r)), count(messages), exact(r.MBPerS, 1),
 			peaks(r.PeakPerS, r.PeakMBPerS), peaks(r.Sustained, r.SustainedMB), micros2(r.P50Us), micros2(r.P99Us), cell(r.Verdict)})
 	}
 	markdownTable(b, []string{"recipe", "transport", "msg/s", "MB/s", "peak", "sustained", "p50 µs", "p99 µs", "verdict"}, 2, lines)
