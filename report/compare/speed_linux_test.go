@@ -1,3 +1,5 @@
+//go:build !race
+
 package compare
 
 import (
@@ -11,7 +13,7 @@ import (
 )
 
 // Two runs of 2,000 cells × 7 samples, half of them at a fixed rate, with histograms of 200 buckets: about 90 MB of
-// journals: the goal is 3 s. What counts here is CPU time, since tests share the machine.
+// journals: the goal is 3 s. The race detector would make it a test of itself. What counts here is CPU time, since tests share the machine.
 func TestSpeed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 90 MB")

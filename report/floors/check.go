@@ -26,6 +26,7 @@ var outcomes = []string{Fail, Missing, Inconclusive, Pass}
 type Report struct {
 	Path   string // of the run
 	File   string // of the floors
+	Rerun  string // path of the run that confirmed it; empty if none did
 	Floors []Result
 }
 
@@ -46,6 +47,7 @@ type CellResult struct {
 	Value       float64
 	HasInterval bool
 	Lo, Hi      float64
+	First       *CellResult // what was seen before a rerun; nil without one
 }
 
 // Check holds a run against the floors of a file. Its errors are those of the file: a floor that matches no cell, two that
@@ -63,11 +65,7 @@ func Check(set source.Set, file string, list []Floor) (Report, error) {
 	for _, b := range all {
 		res := Result{Floor: b.Floor, Outcome: Pass}
 		for _, t := range b.targets {
-			cr := c.cell(b.Floor, t)
-			if slices.Index(outcomes, cr.Outcome) < slices.Index(outcomes, res.Outcome) {
-				res.Outcome = cr.Outcome
-			}
-			res.Cells = append(res.Cells, cr)
+			res.add(c.cell(b.Floor, t))
 		}
 		r.Floors = append(r.Floors, res)
 	}

@@ -52,6 +52,9 @@ func (c CellResult) text(f Floor) string {
 	if c.Reason != "" {
 		parts = append(parts, c.Reason)
 	}
+	if c.First != nil {
+		parts = append(parts, "in the first run "+c.First.Outcome+": "+c.First.text(f))
+	}
 	return plain.OneLine(strings.Join(parts, "; "))
 }
 
@@ -83,6 +86,9 @@ func asText(r Report) string {
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", r.Summary())
+	if r.Rerun != "" {
+		fmt.Fprintf(&b, "cells of broken floors were measured again, which decides: %s\n", plain.OneLine(r.Rerun))
+	}
 	return b.String()
 }
 
@@ -90,6 +96,7 @@ func asText(r Report) string {
 type jsonReport struct {
 	Run      string         `json:"run"`
 	File     string         `json:"file"`
+	Rerun    string         `json:"rerun,omitempty"`
 	Outcomes map[string]int `json:"outcomes"`
 	Floors   []jsonFloor    `json:"floors"`
 }
@@ -107,17 +114,18 @@ type jsonFloor struct {
 }
 
 type jsonCell struct {
-	Cell       string   `json:"cell"`
-	RelativeTo string   `json:"relative_to,omitempty"`
-	Outcome    string   `json:"outcome"`
-	Reason     string   `json:"reason,omitempty"`
-	Value      *float64 `json:"value"`
-	Lo         *float64 `json:"lo"`
-	Hi         *float64 `json:"hi"`
+	Cell       string    `json:"cell"`
+	RelativeTo string    `json:"relative_to,omitempty"`
+	Outcome    string    `json:"outcome"`
+	Reason     string    `json:"reason,omitempty"`
+	Value      *float64  `json:"value"`
+	Lo         *float64  `json:"lo"`
+	Hi         *float64  `json:"hi"`
+	First      *jsonCell `json:"first_run,omitempty"`
 }
 
 func asJSON(r Report) ([]byte, error) {
-	j := jsonReport{Run: r.Path, File: r.File, Outcomes: map[string]int{}, Floors: []jsonFloor{}}
+	j := jsonReport{Run: r.Path, File: r.File, Rerun: r.Rerun, Outcomes: map[string]int{}, Floors: []jsonFloor{}}
 	for _, o := range outcomes {
 		j.Outcomes[o] = r.Count(o)
 	}
@@ -125,17 +133,24 @@ func asJSON(r Report) ([]byte, error) {
 		jf := jsonFloor{Name: f.Name, Line: f.Line, Outcome: f.Outcome, Condition: f.Condition(), Metric: f.Metric,
 			Relative: len(f.Relative) > 0, Min: f.Min, Max: f.Max}
 		for _, c := range f.Cells {
-			jc := jsonCell{Cell: c.Cell, RelativeTo: c.Other, Outcome: c.Outcome, Reason: c.Reason}
-			if c.Has {
-				jc.Value = &c.Value
-			}
-			if c.HasInterval {
-				jc.Lo, jc.Hi = &c.Lo, &c.Hi
-			}
-			jf.Cells = append(jf.Cells, jc)
+			jf.Cells = append(jf.Cells, *c.json())
 		}
 		j.Floors = append(j.Floors, jf)
 	}
 	data, err := json.MarshalIndent(j, "", "  ")
 	return append(data, '\n'), err
+}
+
+func (c *CellResult) json() *jsonCell {
+	if c == nil {
+		return nil
+	}
+	j := &jsonCell{Cell: c.Cell, RelativeTo: c.Other, Outcome: c.Outcome, Reason: c.Reason, First: c.First.json()}
+	if c.Has {
+		j.Value = &c.Value
+	}
+	if c.HasInterval {
+		j.Lo, j.Hi = &c.Lo, &c.Hi
+	}
+	return j
 }
