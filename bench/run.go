@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -23,21 +24,23 @@ type Progress interface {
 
 // Run measures the cells of r into its directory's journal and returns all samples. skip tells why a cell can't run here,
 // or is empty. When ctx ends, the running sample is dropped, and the error is that of ctx; what was measured is in the
-// journal and returned.
+// journal and returned. What an earlier, interrupted call has written there already is not measured again.
 func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell) string, s Sampler, p Progress) (samples []results.Sample, err error) {
-	j, err := results.OpenJournal(filepath.Join(dir, results.JournalFile))
+	m, closeJournal, err := newMatrix(dir, r, s, p)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		if cerr := j.Close(); err == nil {
+		if cerr := closeJournal(); err == nil {
 			err = cerr
 		}
 	}()
-	m := &matrix{run: r, sampler: s, progress: p, journal: j, over: map[string]bool{}}
 	var cells []results.Cell
 	for _, c := range r.Cells {
 		if reason := skip(c); reason != "" {
+			if m.over[c.Key()] {
+				continue // said already
+			}
 			if err := m.write(results.Sample{Cell: c.Key(), Started: time.Now().UTC(), Outcome: results.Skipped, Reason: reason}); err != nil {
 				return m.samples, err
 			}
@@ -65,6 +68,66 @@ func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell)
 	return m.samples, nil
 }
 
+// Retry measures cells of a run that is over again, as one more attempt, and returns all samples. Earlier attempts stay
+// in the journal. keys are those of the cells, at least one.
+func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool, s Sampler, p Progress) (samples []results.Sample, err error) {
+	m, closeJournal, err := newMatrix(dir, r, s, p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := closeJournal(); err == nil {
+			err = cerr
+		}
+	}()
+	m.over = map[string]bool{}
+	attempt := 1 // that of the policy's own reruns, which not every run has
+	for _, x := range m.samples {
+		attempt = max(attempt, x.Attempt)
+		m.round = max(m.round, x.Round+1)
+	}
+	var cells []results.Cell
+	for _, c := range r.Cells {
+		if keys[c.Key()] {
+			cells = append(cells, c)
+		}
+	}
+	return m.samples, m.rounds(ctx, cells, attempt+1)
+}
+
+// newMatrix opens the journal of a run and reads what it holds.
+func newMatrix(dir string, r results.Run, s Sampler, p Progress) (*matrix, func() error, error) {
+	path := filepath.Join(dir, results.JournalFile)
+	// Opening it cuts off a line that a crash has torn.
+	j, err := results.OpenJournal(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	samples, _, err := results.ReadJournal(path)
+	if err != nil {
+		return nil, nil, errors.Join(err, j.Close())
+	}
+	m := &matrix{run: r, sampler: s, progress: p, journal: j, samples: samples, over: map[string]bool{}, tries: map[place]int{}}
+	for _, x := range samples {
+		at := place{x.Cell, x.Attempt, x.Round}
+		switch x.Outcome {
+		case results.Failed, results.Skipped:
+			m.over[x.Cell] = true
+		case results.Rejected:
+			m.tries[at] = x.Try + 1
+		default:
+			m.tries[at] = maxRejections + 1
+		}
+	}
+	return m, j.Close, nil
+}
+
+// place is where a sample belongs.
+type place struct {
+	cell           string
+	attempt, round int
+}
+
 // matrix is a run while it goes on.
 type matrix struct {
 	run      results.Run
@@ -73,6 +136,7 @@ type matrix struct {
 	journal  *results.Journal
 	samples  []results.Sample
 	over     map[string]bool // cells with a failed sample: more samples would not change the verdict
+	tries    map[place]int   // that were used up before this run was resumed
 	round    int
 	spent    time.Duration // on samples so far,
 	expected time.Duration // and what they were expected to take
@@ -104,18 +168,18 @@ func (m *matrix) fallenShort(cells []results.Cell) ([]results.Cell, error) {
 func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt int) error {
 	total := len(cells) * m.run.Policy.Samples
 	left := RunTime(m.run.Policy, cells)
-	place := 0
+	at := 0
 	for range m.run.Policy.Samples {
 		for _, i := range Round(m.run.Seed, m.round, len(cells)) {
 			c := cells[i]
 			expected := SampleTime(m.run.Policy, c)
-			if !m.over[c.Key()] {
-				m.progress.Before(c, place, total, m.scale(left))
+			if !m.over[c.Key()] && m.tries[place{c.Key(), attempt, m.round}] <= maxRejections {
+				m.progress.Before(c, at, total, m.scale(left))
 				if err := m.cell(ctx, c, attempt); err != nil {
 					return err
 				}
 			}
-			place++
+			at++
 			left -= expected
 		}
 		m.round++
@@ -134,7 +198,7 @@ func (m *matrix) scale(d time.Duration) time.Duration {
 // cell takes one sample of a cell, and another one at once, twice at most, where it was rejected.
 func (m *matrix) cell(ctx context.Context, c results.Cell, attempt int) error {
 	m.expected += SampleTime(m.run.Policy, c)
-	for try := range maxRejections + 1 {
+	for try := m.tries[place{c.Key(), attempt, m.round}]; try <= maxRejections; try++ {
 		begun := time.Now()
 		s, err := m.sampler.Sample(ctx, c)
 		if err != nil {

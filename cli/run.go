@@ -14,13 +14,16 @@ import (
 	"msgbench/peers"
 	"msgbench/report"
 	"msgbench/results"
-	"msgbench/stability"
 )
 
 type runOptions struct {
 	selection
-	out   string
-	quiet bool
+	out     string
+	quiet   bool
+	shard   string
+	resume  string
+	retry   string
+	verdict []string
 }
 
 func newRun(s streams) *cobra.Command {
@@ -32,13 +35,28 @@ func newRun(s streams) *cobra.Command {
 leave the journal, the CSV and a markdown report in the run directory.
 
 Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 bad usage; 4 a row is unstable;
-130 interrupted (what was measured is kept).`,
+130 interrupted (what was measured is kept, and run --resume DIR goes on).`,
 		Args: atMostOne("a suite or a suite file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args, s) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.resume != "":
+				return o.goOn(cmd, args, s, "resume", o.resume)
+			case o.retry != "":
+				return o.goOn(cmd, args, s, "retry", o.retry)
+			case cmd.Flags().Changed("verdict"):
+				return usagef("--verdict goes with --retry DIR")
+			}
+			return o.run(cmd, args, s)
+		},
 	}
 	o.flags(cmd)
-	cmd.Flags().StringVar(&o.out, "out", "", "run `directory`, which must not exist (default: msgbench-runs/<UTC time>)")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress, only the table")
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "run `directory`, which must not exist (default: msgbench-runs/<UTC time>)")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, only the table")
+	f.StringVar(&o.shard, "shard", "", "measure only part `i/n` of the cells; msgbench merge joins the parts")
+	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this `directory`")
+	f.StringVar(&o.retry, "retry", "", "measure cells of the run in this `directory` again, beside what it has")
+	f.StringSliceVar(&o.verdict, "verdict", []string{results.Unstable, results.Failed}, "with --retry: `verdicts` of the cells to measure again")
 	return cmd
 }
 
@@ -46,6 +64,19 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	c, err := o.resolve(cmd, args)
 	if err != nil {
 		return err
+	}
+	whole := c.cells
+	var shard bench.Shard
+	if o.shard != "" {
+		if shard, err = bench.ParseShard(o.shard); err != nil {
+			return usagef("--shard: %w", err)
+		}
+		if !cmd.Flags().Changed("seed") {
+			return usagef("--shard needs --seed, the same one for all shards")
+		}
+		if c.cells = shard.Cells(whole, c.policy); len(c.cells) == 0 {
+			return usagef("--shard %s: no cell is left for it: the %d cells make fewer groups", o.shard, len(whole))
+		}
 	}
 	ctx := cmd.Context()
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
@@ -59,9 +90,22 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
+	if o.shard != "" {
+		run.Shard = shard.String()
+		for _, cell := range whole {
+			run.Whole = append(run.Whole, cell.Key())
+		}
+	}
 	if err := results.WriteRun(dir, run); err != nil {
 		return err
 	}
+	return o.measure(ctx, c, dir, p, s, func(w *bench.Workers) ([]results.Sample, error) {
+		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
+	})
+}
+
+// measure takes samples with workers of its own, writes what follows from the journal, and prints the table.
+func (o *runOptions) measure(ctx context.Context, c chosen, dir string, p *progress, s streams, take func(*bench.Workers) ([]results.Sample, error)) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -70,46 +114,47 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	samples, runErr := bench.Run(ctx, dir, run, c.skipReasons(), workers, p)
+	samples, runErr := take(workers)
 	p.end()
 	closeErr := workers.Close()
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
 		return errors.Join(runErr, closeErr)
 	}
-	rows, err := o.finish(dir, run, samples, s)
+	rows, err := writeReports(dir)
 	if err := errors.Join(err, closeErr); err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintf(s.out, "%s\nrun directory: %s\n", report.Ranking(rows), dir); err != nil {
+		return err
+	}
 	if runErr != nil {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s", len(samples), dir)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; run --resume %s goes on", len(samples), dir, dir)}
 	}
 	return outcome(rows)
 }
 
-// finish writes what follows from the journal, and prints the table.
-func (o *runOptions) finish(dir string, run results.Run, samples []results.Sample, s streams) ([]results.Row, error) {
-	rows, err := stability.Rows(run, samples)
+// writeReports writes what follows from the journal of a run directory into it.
+func writeReports(dir string) ([]results.Row, error) {
+	d, err := loadRun(dir)
 	if err != nil {
 		return nil, err
 	}
-	notes, err := stability.Notes(run, samples)
+	csv, err := d.Table.MarshalCSV()
 	if err != nil {
 		return nil, err
 	}
-	table := results.Table{Facts: run.Facts, Rows: rows}
-	csv, err := table.MarshalCSV()
-	if err != nil {
-		return nil, err
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{results.CSVFile, csv},
+		{results.ReportFile, []byte(report.Markdown(d))},
+	} {
+		if err := results.WriteFile(filepath.Join(dir, f.name), f.data); err != nil {
+			return nil, err
+		}
 	}
-	if err := results.WriteFile(filepath.Join(dir, results.CSVFile), csv); err != nil {
-		return nil, err
-	}
-	md := report.Markdown(report.Document{Table: table, Notes: notes})
-	if err := results.WriteFile(filepath.Join(dir, results.ReportFile), []byte(md)); err != nil {
-		return nil, err
-	}
-	_, err = fmt.Fprintf(s.out, "%s\nrun directory: %s\n", report.Ranking(rows), dir)
-	return rows, err
+	return d.Rows, nil
 }
 
 // outcome is the exit code of a whole run.

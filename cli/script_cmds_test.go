@@ -67,6 +67,16 @@ func cmdNothing(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// cmdPrefix is `prefix FILE START`: FILE begins with all of START.
+func cmdPrefix(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: prefix file start")
+	}
+	if strings.HasPrefix(ts.ReadFile(args[0]), ts.ReadFile(args[1])) == neg {
+		ts.Fatalf("%s does not begin with all of %s", args[0], args[1])
+	}
+}
+
 // cmdTruncate is `truncate FROM N TO`: writes FROM without its last N bytes.
 func cmdTruncate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {

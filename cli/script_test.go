@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 			"waitfor":  cmdWaitFor,
 			"within":   cmdWithin,
 			"truncate": cmdTruncate,
+			"prefix":   cmdPrefix,
 			"fixture":  cmdFixture,
 		},
 	})

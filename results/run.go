@@ -78,18 +78,32 @@ type Fact struct {
 
 // Run is run.json: what was asked for, and where.
 type Run struct {
-	Version     int             `json:"msgbench_run"`
-	Created     time.Time       `json:"created"`
-	Msgbench    string          `json:"msgbench"` // version
-	CommandLine []string        `json:"command_line"`
-	Suite       string          `json:"suite"`
-	Seed        uint64          `json:"seed"`
-	Pin         string          `json:"pin"` // plan
-	Policy      Policy          `json:"policy"`
-	Cells       []Cell          `json:"cells"`
-	Machine     string          `json:"machine"` // one word or line that names it
-	Facts       []Fact          `json:"facts"`   // for people, in the order of the CSV's head
-	Environment json.RawMessage `json:"environment,omitempty"`
+	Version     int       `json:"msgbench_run"`
+	Created     time.Time `json:"created"`
+	Msgbench    string    `json:"msgbench"` // version
+	CommandLine []string  `json:"command_line"`
+	Suite       string    `json:"suite"`
+	Seed        uint64    `json:"seed"`
+	Pin         string    `json:"pin"` // plan
+	Policy      Policy    `json:"policy"`
+	Cells       []Cell    `json:"cells"`
+	Machine     string    `json:"machine"` // one word or line that names it
+	// Shard is "i/n" where this is one part of a run, and Whole the keys of all its parts; empty for a whole run.
+	Shard string   `json:"shard,omitempty"`
+	Whole []string `json:"whole,omitempty"`
+	// Machines are those of cells that were measured elsewhere than on Machine, by key: of a run merged from shards.
+	Machines    map[string]string `json:"machines,omitempty"`
+	Resumed     []time.Time       `json:"resumed,omitempty"` // when a run that was interrupted went on
+	Facts       []Fact            `json:"facts"`             // for people, in the order of the CSV's head
+	Environment json.RawMessage   `json:"environment,omitempty"`
+}
+
+// MachineOf is the machine that measured a cell.
+func (r Run) MachineOf(key string) string {
+	if m, ok := r.Machines[key]; ok {
+		return m
+	}
+	return r.Machine
 }
 
 // WriteRun writes run.json into dir.

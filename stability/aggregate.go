@@ -25,7 +25,7 @@ func (a *aggregator) row(j judged) results.Row {
 		Cell: j.key, Scenario: c.Scenario, Transport: c.Transport, Client: c.Client, Server: c.Server,
 		Loop: results.Closed, TargetRPS: results.RateString(c.Rate),
 		Wait: c.Dim("wait"), Mode: c.Dim("mode"), Depth: c.Dim("depth"), Subscribers: c.Dim("subscribers"), Scope: c.Dim("scope"),
-		Pin: c.Dim("pin"), Machine: a.run.Machine, Source: "measured", Verdict: j.verdict, Reason: j.reason,
+		Pin: c.Dim("pin"), Machine: a.run.MachineOf(c.Key()), Source: "measured", Verdict: j.verdict, Reason: j.reason,
 	}
 	if c.Payload != results.NoPayload {
 		row.Payload = results.N(float64(c.Payload))

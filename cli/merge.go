@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"msgbench/report"
+	"msgbench/results"
+)
+
+func newMerge(s streams) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Join the shards of a run into one run directory",
+		Long: `Join the run directories that run --shard made, each maybe on another machine, into one. Shards of different suites,
+seeds, versions or policies are refused, and so are doubled and missing ones. Tables keep machines apart.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 {
+				return usagef("msgbench merge: want the run directories of all shards")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("msgbench merge: --out is missing: the new run directory")
+			}
+			run, samples, err := joinShards(args)
+			if err != nil {
+				return usage(err)
+			}
+			dir, err := makeRunDir(out)
+			if err != nil {
+				return err
+			}
+			if err := results.WriteRun(dir, run); err != nil {
+				return err
+			}
+			j, err := results.OpenJournal(filepath.Join(dir, results.JournalFile))
+			if err != nil {
+				return err
+			}
+			for _, x := range samples {
+				if err := j.Append(x); err != nil {
+					return err
+				}
+			}
+			if err := j.Close(); err != nil {
+				return err
+			}
+			rows, err := writeReports(dir)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.out, "%s\nrun directory: %s\n", report.Ranking(rows), dir)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "the new run `directory`, which must not exist")
+	return cmd
+}
+
+// joinShards reads the shards of a run and makes one run of them.
+func joinShards(dirs []string) (run results.Run, samples []results.Sample, err error) {
+	byKey := map[string]results.Cell{}
+	from := map[string]string{}  // directory by key
+	shard := map[string]string{} // directory by shard
+	machines := map[string]string{}
+	for i, dir := range dirs {
+		r, err := results.ReadRun(dir)
+		if err != nil {
+			return run, nil, err
+		}
+		if r.Shard == "" {
+			return run, nil, fmt.Errorf("%s: not a shard: run --shard i/n makes them", dir)
+		}
+		if i == 0 {
+			run = r
+		}
+		if err := sameRun(dirs[0], run, dir, r); err != nil {
+			return run, nil, err
+		}
+		if other, ok := shard[r.Shard]; ok {
+			return run, nil, fmt.Errorf("%s and %s are both shard %s", other, dir, r.Shard)
+		}
+		shard[r.Shard] = dir
+		for _, c := range r.Cells {
+			if other, ok := from[c.Key()]; ok {
+				return run, nil, fmt.Errorf("the cell %s is in %s and in %s", c.Key(), other, dir)
+			}
+			from[c.Key()], byKey[c.Key()] = dir, c
+			machines[c.Key()] = r.Machine
+		}
+		journal := filepath.Join(dir, results.JournalFile)
+		part, _, err := results.ReadJournal(journal)
+		if err != nil {
+			return run, nil, err
+		}
+		for _, x := range part {
+			x.Order = len(samples)
+			samples = append(samples, x)
+		}
+	}
+	var cells []results.Cell
+	var missing []string
+	for _, key := range run.Whole {
+		c, ok := byKey[key]
+		if !ok {
+			missing = append(missing, key)
+			continue
+		}
+		cells = append(cells, c)
+	}
+	if len(missing) > 0 {
+		return run, nil, fmt.Errorf("%d of %d cells are in none of the shards, the first is %s", len(missing), len(run.Whole), missing[0])
+	}
+	run.Cells, run.Shard, run.Whole, run.Machines = cells, "", nil, machines
+	if names := distinct(machines); len(names) > 1 {
+		run.Machine = strings.Join(names, "; ")
+		run.Facts = slices.DeleteFunc(run.Facts, func(f results.Fact) bool {
+			return f.Key != "msgbench" && f.Key != "suite" && f.Key != "seed" && f.Key != "policy" && f.Key != "interval"
+		})
+		run.Facts = append([]results.Fact{{Key: "machine", Value: run.Machine}}, run.Facts...)
+		run.Environment = nil
+	}
+	return run, samples, nil
+}
+
+// sameRun says why two shards can't be parts of one run.
+func sameRun(dirA string, a results.Run, dirB string, b results.Run) error {
+	for _, x := range []struct{ what, a, b string }{
+		{"suite", a.Suite, b.Suite},
+		{"seed", fmt.Sprint(a.Seed), fmt.Sprint(b.Seed)},
+		{"msgbench", a.Msgbench, b.Msgbench},
+		{"policy", fmt.Sprint(a.Policy), fmt.Sprint(b.Policy)},
+		{"pin", a.Pin, b.Pin},
+		{"number of shards", of(a.Shard), of(b.Shard)},
+		{"cells of the whole", strings.Join(a.Whole, " "), strings.Join(b.Whole, " ")},
+	} {
+		if x.a != x.b {
+			return fmt.Errorf("%s and %s are not parts of one run: %s %s and %s", dirA, dirB, x.what, shortened(x.a), shortened(x.b))
+		}
+	}
+	return nil
+}
+
+func of(shard string) string { return shard[strings.LastIndex(shard, "/")+1:] }
+
+func shortened(s string) string {
+	if len(s) > 80 {
+		return s[:77] + "…"
+	}
+	return s
+}
+
+func distinct(m map[string]string) []string {
+	var out []string
+	for _, v := range m {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"msgbench/bench"
+	"msgbench/machine"
+	"msgbench/peers"
+	"msgbench/pinning"
+	"msgbench/results"
+)
+
+// goOn continues the run in a directory: it resumes one that was interrupted, or retries cells of one that is over. All
+// settings are those of the run.
+func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, dir string) error {
+	if len(args) > 0 {
+		return usagef("--%s %s: the suite is that of the run; leave out %q", flag, dir, args[0])
+	}
+	allowed := []string{flag, "quiet"}
+	if flag == "retry" {
+		allowed = append(allowed, "verdict", "cell")
+	}
+	for _, name := range changed(cmd) {
+		if !slices.Contains(allowed, name) {
+			return usagef("--%s %s: the settings are those of the run; leave out --%s", flag, dir, name)
+		}
+	}
+	run, err := results.ReadRun(dir)
+	if err != nil {
+		return usage(err)
+	}
+	c, err := chosenBy(run)
+	if err != nil {
+		return usagef("%s: %w", dir, err)
+	}
+	ctx := cmd.Context()
+	if name := machine.Describe(ctx, machine.Options{Topology: &c.topology}).Name(); name != run.Machine {
+		return usagef("%s was measured on %q, this is %q: rows of two machines don't mix", dir, run.Machine, name)
+	}
+	if v := machine.Version(); v != run.Msgbench {
+		return usagef("%s was measured by msgbench %s, this is %s: rows of two versions don't mix", dir, run.Msgbench, v)
+	}
+	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
+	p := newProgress(s.err, o.quiet)
+	take := func(w *bench.Workers) ([]results.Sample, error) {
+		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
+	}
+	if flag == "retry" {
+		keys, err := o.retryKeys(dir, run)
+		if err != nil {
+			return err
+		}
+		take = func(w *bench.Workers) ([]results.Sample, error) { return bench.Retry(ctx, dir, run, keys, w, p) }
+		if !o.quiet {
+			fmt.Fprintf(s.err, "%d cells of %s are measured again\n", len(keys), dir)
+		}
+	} else if !o.quiet {
+		fmt.Fprintf(s.err, "going on with %s\n", dir)
+	}
+	run.Resumed = append(run.Resumed, time.Now().UTC().Truncate(time.Second))
+	if err := results.WriteRun(dir, run); err != nil {
+		return err
+	}
+	return o.measure(ctx, c, dir, p, s, take)
+}
+
+// changed are the names of the flags that were given.
+func changed(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// chosenBy is what a run was chosen to be, on this machine.
+func chosenBy(run results.Run) (c chosen, err error) {
+	c.suite.Name, c.cells, c.policy, c.seed = run.Suite, run.Cells, run.Policy, run.Seed
+	c.peers = catalog().Peers
+	pin := run.Pin
+	if pin == defaultPin {
+		pin = ""
+	}
+	if c.plan, err = pinning.Parse(pin); err != nil {
+		return c, err
+	}
+	if c.topology, err = pinning.System(); err != nil {
+		return c, err
+	}
+	return c, c.plan.Check(c.topology)
+}
+
+// retryKeys are the cells to measure again: those of the verdicts, and of --cell where that is given.
+func (o *runOptions) retryKeys(dir string, run results.Run) (map[string]bool, error) {
+	known := []string{results.Stable, results.Recovered, results.Oversubscribed, results.Unstable, results.Failed}
+	for _, v := range o.verdict {
+		if !slices.Contains(known, v) {
+			return nil, usagef("--verdict: unknown verdict %q (want some of %v)", v, known)
+		}
+	}
+	d, err := loadRun(dir)
+	if err != nil {
+		return nil, usage(err)
+	}
+	cells, err := bench.Select(run.Cells, o.globs)
+	if err != nil {
+		return nil, usage(err)
+	}
+	keys := map[string]bool{}
+	for _, r := range d.Rows {
+		if slices.Contains(o.verdict, r.Verdict) && slices.ContainsFunc(cells, func(c results.Cell) bool { return c.Key() == r.Cell }) {
+			keys[r.Cell] = true
+		}
+	}
+	if len(keys) == 0 {
+		return nil, usagef("--retry %s: no cell there is %v", dir, o.verdict)
+	}
+	return keys, nil
+}
