@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 )
@@ -107,12 +108,33 @@ func TestWaitAllocates(t *testing.T) {
 
 // A pacer never returns early, whatever it may do while it waits.
 func TestPacersNeverReturnEarly(t *testing.T) {
-	for _, p := range []Pacer{{}, {Yield: true}, {Shared: true}, {Yield: true, Shared: true}} {
+	for _, p := range []Pacer{{}, {Yield: true}, {Crowd: &Crowd{}}, {Yield: true, Crowd: &Crowd{}}} {
 		for _, d := range []int64{-1000, 10_000, 100_000, 2_000_000} {
 			deadline := Now() + d
 			if now := p.Wait(deadline); now < deadline {
 				t.Errorf("%+v: %d ns too early", p, deadline-now)
 			}
 		}
+	}
+}
+
+// Pacers that take turns do not count each other's time.
+func TestCrowdCountsOnce(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var crowd Crowd
+	pacers := make([]Pacer, 8)
+	var done sync.WaitGroup
+	begun := Now()
+	for i := range pacers {
+		pacers[i] = Pacer{Yield: true, Crowd: &crowd}
+		done.Go(func() { pacers[i].Wait(begun + 20_000_000) })
+	}
+	done.Wait()
+	var spun int64
+	for _, p := range pacers {
+		spun += p.SpunNs
+	}
+	if took := Now() - begun; spun > took {
+		t.Errorf("%d ns spun in %d ns", spun, took)
 	}
 }

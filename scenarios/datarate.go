@@ -47,9 +47,12 @@ func dataRateClient(s *Side) (*results.Measurement, error) {
 	p := s.Params
 	channels := len(s.Conns)
 	ownProcessors(s)
-	senders := make([]*streamSender, channels)
+	senders, crowd := make([]*streamSender, channels), &measure.Crowd{}
 	for i := range senders {
 		senders[i] = newStreamSender(s, i)
+		if channels > 1 {
+			senders[i].pacer.Crowd = crowd
+		}
 	}
 	if p.Rate > 0 {
 		measure.PreciseTimers()

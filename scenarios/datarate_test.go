@@ -21,6 +21,9 @@ func runStream(t *testing.T, p Params, spoil func(n int, msg []byte) [][]byte) (
 	for i := range max(p.Channels, 1) {
 		c, s := pair()
 		c.closed, s.closed = closed, closed
+		if spoil == nil {
+			c.waits, s.waits = 10*time.Second, 10*time.Second
+		}
 		if i == 0 {
 			s.spoil = spoil
 		}
@@ -54,6 +57,9 @@ func TestDataRate(t *testing.T) {
 				for _, count := range []int64{0, 2, 100} {
 					p := smallParams(payload, rate)
 					p.Channels, p.Count = channels, count
+					if rate > 0 {
+						p.Window *= 3 // or a stall at its start would leave nothing of it
+					}
 					m, ms, err, serr := runStream(t, p, nil)
 					if err != nil || serr != nil {
 						t.Fatalf("%d B at %d on %d channels, count %d: %v, %v", payload, rate, channels, count, err, serr)

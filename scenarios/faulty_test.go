@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"strings"
@@ -18,6 +19,7 @@ type chanConn struct {
 	spoil   func(n int, msg []byte) [][]byte // what becomes of the nth message received; nil: nothing
 	n       int
 	pending [][]byte
+	waits   time.Duration // for a message; 0: 200 ms
 }
 
 var errTimeout = errors.New("nothing came")
@@ -52,7 +54,7 @@ func (c *chanConn) Recv() ([]byte, error) {
 			}
 		case <-c.closed:
 			return nil, errors.New("closed")
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(cmp.Or(c.waits, 200*time.Millisecond)):
 			return nil, errTimeout
 		}
 	}

@@ -59,7 +59,7 @@ func newStreamSender(s *Side, index int) *streamSender {
 	x := &streamSender{
 		conn: s.Conns[index], p: s.Params, index: int64(index), step: int64(len(s.Conns)), every: timedEvery(s.Params, n), most: n,
 		message: newCounterMessage(s.Params.Payload), answer: make([]byte, envelope), series: newSeries(s.Params),
-		pacer: measure.Pacer{Yield: !s.LockThread, Shared: len(s.Conns) > 1},
+		pacer: measure.Pacer{Yield: !s.LockThread},
 	}
 	if s.Params.Rate > 0 {
 		x.lateness = hist.New()
