@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 type checkOptions struct {
 	floors, format, out, margin string
-	init                        bool
+	init, confirm               bool
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -42,19 +43,20 @@ that GITHUB_STEP_SUMMARY names.
 Exit status: 0 all pass; 2 bad usage or input, also a floor that matches no cell; 3 a floor is broken; 4 a floor is
 inconclusive or missing.`,
 		Args: oneOf("a run directory or a results.csv"),
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0], s) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.floors, "floors", "", "YAML `file` of the floors")
 	f.StringVar(&o.format, "format", "text", "`format` of the output: "+strings.Join(floors.Formats, ", "))
 	f.StringVarP(&o.out, "output", "o", "-", "write to this `file`; - is standard output")
+	f.BoolVar(&o.confirm, "confirm", false, "measure the cells of broken floors again: that run decides, and both are shown")
 	f.BoolVar(&o.init, "init", false, "write floors from the run instead of checking it")
 	f.StringVar(&o.margin, "margin", "20%", "with --init: how far beyond the interval of a row its floor is")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(floors.Formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (o *checkOptions) run(path string, s streams) error {
+func (o *checkOptions) run(ctx context.Context, path string, s streams) error {
 	if err := known("--format", o.format, floors.Formats); err != nil {
 		return err
 	}
@@ -82,6 +84,11 @@ func (o *checkOptions) run(path string, s streams) error {
 	r, err := floors.Check(set, o.floors, list)
 	if err != nil {
 		return usage(err)
+	}
+	if o.confirm {
+		if r, err = confirm(ctx, r, set, s); err != nil {
+			return err
+		}
 	}
 	return o.publish(r, s)
 }

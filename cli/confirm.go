@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"msgbench/bench"
+	"msgbench/machine"
+	"msgbench/peers"
+	"msgbench/report/floors"
+	"msgbench/report/source"
+	"msgbench/results"
+)
+
+// confirm measures the cells of broken floors again, in a run of their own by the settings of the first one, and lets that
+// run decide.
+func confirm(ctx context.Context, first floors.Report, set source.Set, s streams) (floors.Report, error) {
+	keys := first.Broken()
+	if len(keys) == 0 {
+		return first, nil
+	}
+	c, err := again(ctx, set, keys)
+	if err != nil {
+		return first, err
+	}
+	dir, err := makeRunDir("")
+	if err != nil {
+		return first, err
+	}
+	p := newProgress(s.err, false)
+	p.begin(c, dir)
+	run, err := describeRun(ctx, c)
+	if err != nil {
+		return first, err
+	}
+	if err := results.WriteRun(dir, run); err != nil {
+		return first, err
+	}
+	// Its table goes where progress goes: the result of check is the floors.
+	o := &runOptions{}
+	err = o.measure(ctx, c, dir, p, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers) ([]results.Sample, error) {
+		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
+	})
+	// That rows are unstable or failed is for the floors to judge.
+	var e *exitError
+	if err != nil && (!errors.As(err, &e) || e.code == exitInterrupted) {
+		return first, err
+	}
+	rerun, err := source.Load(dir)
+	if err != nil {
+		return first, err
+	}
+	return floors.Confirm(first, rerun)
+}
+
+// again is a run of some cells of another run. Fixed rates come with their max cells, which tell whether a rate is too much.
+func again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
+	run := set.Run
+	if len(run.Cells) == 0 {
+		return chosen{}, usagef("--confirm: %s is a CSV without its run.json, which tells how to measure its cells again", set.Path)
+	}
+	c, err := chosenBy(run)
+	if err != nil {
+		return c, usagef("--confirm: %s: %w", set.Path, err)
+	}
+	if name := machine.Describe(ctx, machine.Options{Topology: &c.topology}).Name(); name != run.Machine {
+		return c, usagef("--confirm: %s was measured on %q, this is %q", set.Path, run.Machine, name)
+	}
+	wanted := slices.Clone(keys)
+	for _, cell := range run.Cells {
+		if slices.Contains(keys, cell.Key()) {
+			cell.Rate = 0
+			wanted = append(wanted, cell.Key())
+		}
+	}
+	c.seed = randomSeed()
+	c.cells = slices.DeleteFunc(slices.Clone(run.Cells), func(cell results.Cell) bool { return !slices.Contains(wanted, cell.Key()) })
+	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
+	return c, nil
+}
