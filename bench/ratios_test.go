@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"msgbench/results"
+)
+
+// TestShmBatchAgainstTCP asks for half of the goal (4 ×, docs/performance.md), as median of interleaved pairs.
+func TestShmBatchAgainstTCP(t *testing.T) {
+	if reason := probe("shm"); reason != "" {
+		t.Skip(reason)
+	}
+	w := testWorkers(t)
+	w.policy.MaxDuration = results.Duration(150 * time.Millisecond)
+	w.policy.MaxRamp = 1000
+	items := func(transport string) float64 {
+		s, err := w.Sample(context.Background(), results.Cell{Scenario: "batch", Transport: transport, Client: "go", Server: "go", Payload: results.NoPayload})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Outcome != results.OK {
+			t.Fatalf("%s: %s %s", transport, s.Outcome, s.Reason)
+		}
+		return s.Measurement.Throughput()
+	}
+	var ratios []float64
+	for range 7 {
+		ratios = append(ratios, items("shm")/items("tcp"))
+	}
+	slices.Sort(ratios)
+	t.Logf("shm against tcp, items per second: %.1f × in the median, %.1f", ratios[3], ratios)
+	if ratios[3] < 2 {
+		t.Errorf("shm batch does %.2f × the items of tcp batch, want at least 2 (goal: 4)", ratios[3])
+	}
+}
