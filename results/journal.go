@@ -91,7 +91,7 @@ func ParseJournal(data []byte) (samples []Sample, cut int, err error) {
 			return samples, len(data), nil
 		}
 		var s Sample
-		if err := json.Unmarshal(data[:end], &s); err != nil {
+		if err := decode(data[:end], &s); err != nil {
 			return nil, 0, fmt.Errorf("line %d: not a sample: %w", n, err)
 		}
 		if err := s.check(); err != nil {
