@@ -13,7 +13,8 @@ import (
 )
 
 // Two runs of 2,000 cells × 7 samples, half of them at a fixed rate, with histograms of 200 buckets: about 90 MB of
-// journals: the goal is 3 s. The race detector would make it a test of itself. What counts here is CPU time, since tests share the machine.
+// journals. The goal is 3 s; it takes 1.1 s of CPU, and with 1,000 buckets (420 MB) 3.7 s, spread over two cores by the
+// command. CPU time is what counts here, since tests share the machine; the race detector would make it a test of itself.
 func TestSpeed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 90 MB")
@@ -51,7 +52,7 @@ func TestSpeed(t *testing.T) {
 	}
 	took := cpuTime(t) - begun
 	t.Logf("%s of CPU, of it reading %s", took, loaded)
-	if took > 10*time.Second {
+	if took > 6*time.Second {
 		t.Errorf("comparing took %s of CPU, want about 3 s", took)
 	}
 }
