@@ -86,22 +86,17 @@ func TestCeiling(t *testing.T) {
 // What was searched before an interruption stays, and the search can go on from there.
 func TestCeilingInterrupted(t *testing.T) {
 	r, s := ceilingRun(), &simulated{capacity: 70_000, stopAt: 7}
-	samples, err := Run(context.Background(), t.TempDir(), r, noSkip, s, &events{})
+	dir := t.TempDir()
+	samples, err := Run(context.Background(), dir, r, noSkip, s, &events{})
 	if err == nil || len(samples) != 9+7 {
 		t.Fatalf("%d samples, %v", len(samples), err)
 	}
 	if _, err := stability.Rows(r, samples); err != nil {
 		t.Error(err)
 	}
-	j, err := results.OpenJournal(filepath.Join(t.TempDir(), results.JournalFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
 	s.stopAt = 0
-	m := &matrix{run: r, sampler: s, progress: &events{}, samples: samples, journal: j, over: map[string]bool{}}
-	if err := m.ceilings(context.Background(), r.Cells); err != nil {
-		t.Fatal(err)
+	if samples, err = Run(context.Background(), dir, r, noSkip, s, &events{}); err != nil || len(samples) != 9+s.steps {
+		t.Fatalf("%d samples, %d steps, %v", len(samples), s.steps, err)
 	}
 	whole := &simulated{capacity: 70_000}
 	if _, err := Run(context.Background(), t.TempDir(), r, noSkip, whole, &events{}); err != nil || whole.steps != s.steps {

@@ -14,7 +14,7 @@ func TestDataRate(t *testing.T) {
 	w := testWorkers(t)
 	w.policy.WarmupOps, w.policy.Warmup = 20, 0
 	w.policy.MaxRamp = 1000
-	w.limits.grace = 20 * time.Second // others may have the CPUs
+	w.limits.grace, w.limits.stop = 20*time.Second, 10*time.Second // others may have the CPUs
 	cells := `name: streams
 cells:
   - {scenario: data-rate, transport: TRANSPORTS, payload: [0, 128, 1KiB], channels: [1, 4]}
@@ -56,7 +56,7 @@ cells:
 // TestCeilingOfWorkers searches for a ceiling with real processes, in short steps.
 func TestCeilingOfWorkers(t *testing.T) {
 	w := testWorkers(t)
-	w.limits.grace = 20 * time.Second
+	w.limits.grace, w.limits.stop = 20*time.Second, 10*time.Second
 	r := results.Run{Seed: 1, Policy: w.policy, Cells: []results.Cell{{Scenario: "data-rate", Transport: "pipe", Client: "go", Server: "go", Payload: 64}}}
 	r.Policy.Samples, r.Policy.Reruns, r.Policy.Ceiling = 1, 0, true
 	r.Policy.CeilingStep, r.Policy.CeilingSettle = results.Duration(100*time.Millisecond), 0
