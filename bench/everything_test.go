@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"msgbench/peers"
 	"msgbench/results"
 	"msgbench/transports"
 	"msgbench/transports/all"
@@ -17,6 +18,7 @@ func TestEverything(t *testing.T) {
 	w.policy.WarmupOps, w.policy.Warmup, w.policy.Count = 20, 0, 200
 	w.policy.MaxRamp = 1000
 	catalog := testCatalog()
+	catalog.Override.Clients, catalog.Override.Servers = []string{"go"}, []string{"go"} // TestPeers has the others
 	s, err := LoadSuite("full", catalog)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +90,11 @@ func sampleAll(t *testing.T, w *Workers, cells []results.Cell) {
 }
 
 func testCatalog() Catalog {
-	return Catalog{Scenarios: scenarioTable(), Transports: all.Table(), Peers: map[string]Peer{"go": {}}}
+	c := Catalog{Scenarios: scenarioTable(), Transports: all.Table(), Peers: map[string]Peer{"go": {}}}
+	for _, p := range peers.Table {
+		c.Peers[p.Name] = Peer{Transports: p.Transports, Scenarios: p.Scenarios, FixedPort: !p.Port0, NoNagle: p.NoNagle}
+	}
+	return c
 }
 
 // probe says why a transport can't run here.

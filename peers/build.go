@@ -116,7 +116,7 @@ func newBuilder(ctx context.Context, p Peer, o Options) (*builder, error) {
 	b := &builder{peer: p}
 	if p.rust() {
 		b.compiler = "rustc"
-		b.flags = []string{"--edition=2021", "-Copt-level=3", "-Cpanic=abort", "-Dwarnings", "--crate-name=msgbench_peer"}
+		b.flags = []string{"--edition=2021", "-Copt-level=3", "-Cpanic=abort", "--crate-name=msgbench_peer"}
 	} else {
 		b.compiler = "cc"
 		if cc := os.Getenv("CC"); cc != "" {

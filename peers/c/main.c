@@ -65,6 +65,8 @@ static void parse(struct params *p, int argc, char **argv) {
 			p->count = number(key, value);
 		else if (IS("depth"))
 			p->depth = (int)number(key, value);
+		else if (IS("buffer"))
+			p->buffer = (int)number(key, value);
 		else if (IS("port"))
 			p->port = (int)number(key, value);
 		// Other dimensions do not concern these scenarios.
@@ -102,7 +104,7 @@ static void ready(const char *endpoint) {
 static void connect_side(struct conn *c, const struct scenario *s, const struct params *p, bool listens) {
 	c->t = find_transport(p);
 	struct options o = {.dir = p->dir ? p->dir : ".", .wait = p->wait, .pattern = s->pattern, .max_message = s->max_message(p),
-		.depth = p->depth, .port = p->port, .nagle = p->nagle};
+		.depth = p->depth, .port = p->port, .buffer = p->buffer, .nagle = p->nagle};
 	if (listens) {
 		char endpoint[512];
 		c->state = c->t->listen(&o, endpoint, sizeof endpoint);

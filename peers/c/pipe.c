@@ -27,6 +27,8 @@ static struct pipes *make(const struct options *o) {
 }
 
 static void use(struct pipes *p, int r, int w) {
+	if (p->o.buffer && (fcntl(r, F_SETPIPE_SZ, p->o.buffer) < 0 || fcntl(w, F_SETPIPE_SZ, p->o.buffer) < 0))
+		die_errno("pipe: buffer of %d B", p->o.buffer);
 	rawfd_make(&p->s.fd, r, w, false, wait_of(p->o.wait, BLOCK));
 	stream_make(&p->s, p->o.max_message);
 }

@@ -195,6 +195,12 @@ bool write_all(int fd, const void *p, size_t n) {
 
 void poll_sleep(int ms) { poll(NULL, 0, ms); }
 
+void set_buffers(int fd, int bytes) {
+	int half = bytes / 2;
+	if (bytes && (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &half, sizeof half) || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &half, sizeof half)))
+		die_errno("buffer of %d B", bytes);
+}
+
 int sockopt(int fd, int level, int option) {
 	int v = -1;
 	socklen_t n = sizeof v;

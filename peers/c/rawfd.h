@@ -36,6 +36,8 @@ void stream_free(struct stream *s);
 bool read_within(int fd, void *p, size_t n, int ms);
 bool write_all(int fd, const void *p, size_t n);
 void poll_sleep(int ms);
+// set_buffers asks the kernel for buffers of so many bytes, which it doubles; 0 leaves them.
+void set_buffers(int fd, int bytes);
 int sockopt(int fd, int level, int option);
 // a new path of at most 100 B in dir, with this ending
 void new_path(const char *dir, const char *ending, char *path, size_t room);

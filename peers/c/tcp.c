@@ -32,6 +32,7 @@ static void use(struct tcp *t, int fd) {
 	int nodelay = !t->o.nagle;
 	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &nodelay, sizeof nodelay))
 		die_errno("TCP_NODELAY");
+	set_buffers(fd, t->o.buffer);
 	rawfd_make(&t->s.fd, fd, fd, true, wait_of(t->o.wait, BLOCK));
 	stream_make(&t->s, t->o.max_message);
 }

@@ -32,6 +32,7 @@ static struct uds *make(const struct options *o) {
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 static void use(struct uds *u, int fd) {
+	set_buffers(fd, u->o.buffer);
 	rawfd_make(&u->fd, fd, fd, true, wait_of(u->o.wait, BLOCK));
 	u->sndbuf = sockopt(fd, SOL_SOCKET, SO_SNDBUF);
 	u->max = u->o.max_message;

@@ -83,6 +83,7 @@ struct params {
 	const char *wait; // NULL: the transport's first
 	bool nagle;
 	int port; // that the runner reserved; 0: choose one
+	int buffer; // of the kernel in each direction; 0: its default
 };
 
 struct facts {
@@ -110,7 +111,7 @@ struct options {
 	const char *dir, *wait;
 	enum pattern pattern;
 	size_t max_message;
-	int depth, port;
+	int depth, port, buffer;
 	bool nagle;
 };
 
