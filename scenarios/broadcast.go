@@ -96,8 +96,12 @@ func joinSubscribers(p Params, m *results.Measurement, subscribers []*results.Me
 	return nil
 }
 
-// markLead is how long before its start the window is announced, so that every subscriber knows when that is.
-const markLead = 20 * time.Millisecond
+// markLead is how long before its start the window is announced, so that every subscriber knows when that is. Where the
+// answers come too late for that, it is announced again with twice the lead, up to markTries times in all.
+const (
+	markLead  = 20 * time.Millisecond
+	markTries = 6
+)
 
 // publisher sends each publication to all subscribers: through the transport's own broadcast, or over their connections
 // one after the other.
@@ -235,13 +239,20 @@ func (p *publisher) announce(k kind, seq uint64, stamp int64) error {
 }
 
 func (p *publisher) mark() error {
-	p.startAt = measure.Now() + int64(markLead)
-	if err := p.announce(kindMark, p.seq, p.startAt); err != nil {
-		return err
+	lead := markLead
+	for range markTries {
+		p.startAt = measure.Now() + int64(lead)
+		if err := p.announce(kindMark, p.seq, p.startAt); err != nil {
+			return err
+		}
+		// Shortly before, so that reading the CPU clocks does not make the first publication late.
+		if left := time.Duration(p.startAt-measure.Now()) - time.Millisecond; left > 0 {
+			time.Sleep(left)
+			return nil
+		}
+		lead *= 2
 	}
-	// Shortly before, so that reading the CPU clocks does not make the first publication late.
-	time.Sleep(time.Duration(p.startAt-measure.Now()) - time.Millisecond)
-	return nil
+	return fmt.Errorf("the subscribers take more than %s to answer that the window begins", lead/2)
 }
 
 func (p *publisher) start() int64 { return p.startAt }
@@ -315,7 +326,8 @@ type subscriber struct {
 	track   tracker
 	latency *oneWay // nil in flood mode
 	greeted bool
-	marked  uint64 // number of the mark that was answered
+	marked  uint64 // number of the mark that was answered last,
+	startAt int64  // and its start: a mark that comes again has the same
 	count   *counters
 }
 
@@ -347,7 +359,7 @@ func (r *subscriber) run() (*results.Measurement, error) {
 			}
 		case kindMark:
 			seq := seqOf(msg)
-			if seq == r.marked {
+			if seq == r.marked && stampOf(msg) == r.startAt {
 				continue
 			}
 			if err := r.mark(seq, stampOf(msg)); err != nil {
@@ -379,7 +391,7 @@ func (r *subscriber) mark(seq uint64, start int64) error {
 	}
 	runtime.GC() // before the window, not in it
 	r.count.begin()
-	r.marked = seq
+	r.marked, r.startAt = seq, start
 	return r.answer(kindMark, seq, timeNamespace())
 }
 

@@ -187,11 +187,11 @@ func (l *loop) window(p Params) error {
 // begin sets the start of the window: now, or the time that others were told.
 func (l *loop) begin() {
 	l.start = measure.Now()
+	l.end = l.start
 	if o, ok := l.op.(scheduled); ok {
 		l.start = o.start()
-		l.pacer.Wait(l.start)
+		l.end = l.pacer.Wait(l.start) // the first stamp is of the time that it is, if we wake too late
 	}
-	l.end = l.start
 }
 
 func (l *loop) pacedWindow(p Params) error {
@@ -222,8 +222,9 @@ func (l *loop) run(p Params, now, until int64) error {
 	return l.closed(now, until, math.MaxInt64)
 }
 
-// closed sends the next operation as soon as the last one is done, until the time is over or that many are done. One reading of the clock serves as the end of one and
-// the start of the next, so latencies add up to the window, and what we do between two operations is in them.
+// closed sends the next operation as soon as the last one is done, until the time is over or that many are done. One reading
+// of the clock serves as the end of one and the start of the next, so latencies add up to the window, and what we do between
+// two operations is in them.
 func (l *loop) closed(t, until, most int64) error {
 	for t < until && l.ops < most {
 		items, since, err := l.op.do(t)
