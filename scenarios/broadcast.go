@@ -82,6 +82,7 @@ func joinSubscribers(p Params, m *results.Measurement, subscribers []*results.Me
 		m.Duplicated += s.Duplicated
 		m.Reordered += s.Reordered
 		m.Receivers = append(m.Receivers, results.Counts{Received: s.Received, Lost: s.Lost, Duplicated: s.Duplicated, Reordered: s.Reordered})
+		m.WindowNs = max(m.WindowNs, s.WindowNs)
 		for _, h := range []struct{ into, from **hist.Hist }{{&m.Latency, &s.Latency}, {&m.Service, &s.Service}} {
 			if *h.into == nil {
 				*h.into = *h.from
@@ -257,17 +258,18 @@ func (p *publisher) mark() error {
 
 func (p *publisher) start() int64 { return p.startAt }
 
-// finish is called after the window; in flood mode settle has done it already.
+// finish is called after the window; where settle belongs to it, that has done it already.
 func (p *publisher) finish() error {
-	if p.s.Params.Mode == modeFlood {
+	if p.s.Params.Mode != modePull {
 		return nil
 	}
 	return p.announce(kindFinish, p.seq, 0)
 }
 
-// settle ends a flood: its window lasts until the last message has arrived, since what is in buffers is not delivered.
+// settle ends a window, which lasts until the last message has arrived: what is in buffers is not delivered. In pull mode
+// everyone has asked for the next one already.
 func (p *publisher) settle() error {
-	if p.s.Params.Mode != modeFlood {
+	if p.s.Params.Mode == modePull {
 		return nil
 	}
 	return p.announce(kindFinish, p.seq, 0)
@@ -328,6 +330,7 @@ type subscriber struct {
 	greeted bool
 	marked  uint64 // number of the mark that was answered last,
 	startAt int64  // and its start: a mark that comes again has the same
+	last    int64  // when the last publication came; not in flood mode
 	count   *counters
 }
 
@@ -375,6 +378,7 @@ func (r *subscriber) run() (*results.Measurement, error) {
 			r.track.fill(m)
 			if r.latency != nil {
 				r.latency.fill(m)
+				m.WindowNs = max(r.last-r.startAt, 0)
 			}
 			return m, r.answer(kindFinish, seq, 0)
 		default:
@@ -412,6 +416,7 @@ func (r *subscriber) publication(msg []byte, measuring bool) error {
 		if err := r.latency.record(seq, sent, now); err != nil {
 			return err
 		}
+		r.last = now
 	}
 	if r.s.Params.Mode == modePull {
 		return r.answer(kindNext, seq, 0)

@@ -210,6 +210,28 @@ func TestBroadcastWindowBeginsAfterTheAnswers(t *testing.T) {
 	}
 }
 
+// At a fixed rate, too, a window lasts until the last delivery: what a publisher only put into buffers was not delivered at
+// that rate.
+func TestBroadcastWindowEndsWithTheLastDelivery(t *testing.T) {
+	p := broadcastParams(modeRate, 1000, 2)
+	const takes = 5 * time.Millisecond
+	m, err := runBroadcast(t, p, nil, func(_ int, msg []byte) [][]byte {
+		if kindOf(msg) == kindData {
+			time.Sleep(takes)
+		}
+		return [][]byte{msg}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Ops < 10 || m.WindowNs < m.Ops*int64(takes) {
+		t.Errorf("%d publications of %s each were delivered in %s", m.Ops, takes, time.Duration(m.WindowNs))
+	}
+	if response, _ := m.Latency.Max(); m.WindowNs < response {
+		t.Errorf("a window of %d ns holds a latency of %d ns", m.WindowNs, response)
+	}
+}
+
 // What a broadcast of the transport's own loses is counted for the subscriber that lost it; announcements are repeated.
 func TestBroadcastCountsLosses(t *testing.T) {
 	for _, mode := range []string{modeRate, modeFlood} {

@@ -210,6 +210,9 @@ func (l *loop) pacedWindow(p Params) error {
 		l.thirds[i] = l.ops - before
 	}
 	l.end = max(l.end, l.pacer.Wait(schedule.At(n)))
+	if o, ok := l.op.(settler); ok {
+		return o.settle() // who receives knows when that was over
+	}
 	return nil
 }
 
