@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -62,8 +63,8 @@ func TestCeilingOfWorkers(t *testing.T) {
 	r.Policy.CeilingStep, r.Policy.CeilingSettle = results.Duration(100*time.Millisecond), 0
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	samples, err := Run(ctx, t.TempDir(), r, noSkip, w, &events{})
-	if err != nil {
+	samples, err := Run(ctx, t.TempDir(), r, noSkip, w, &enough{stop: cancel})
+	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	steps := 0
@@ -77,5 +78,18 @@ func TestCeilingOfWorkers(t *testing.T) {
 	}
 	if steps < 4 {
 		t.Errorf("%d steps", steps)
+	}
+}
+
+// enough ends a search after a few steps.
+type enough struct {
+	events
+	steps int
+	stop  context.CancelFunc
+}
+
+func (e *enough) Step(results.Cell, int, int) {
+	if e.steps++; e.steps > 5 {
+		e.stop()
 	}
 }
