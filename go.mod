@@ -12,6 +12,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	go.nanomsg.org/mangos/v3 v3.4.2
 	go.yaml.in/yaml/v3 v3.0.6
+	golang.org/x/image v0.46.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0

@@ -1,0 +1,171 @@
+package charts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"msgbench/results"
+	"msgbench/stability"
+)
+
+// Kind is what a chart shows.
+type Kind string
+
+// The kinds, in the order in which they stand.
+const (
+	Throughput Kind = "throughput"
+	ByPayload  Kind = "latency-by-payload"
+	ByRate     Kind = "latency-by-rate"
+	Pairs      Kind = "pairs" // client × server
+	Tail       Kind = "latency-by-percentile"
+	Samples    Kind = "samples" // over time
+)
+
+var kinds = []Kind{Throughput, ByPayload, ByRate, Pairs, Tail, Samples}
+
+// Chart is one drawing of rows of one facet.
+type Chart struct {
+	Kind  Kind
+	Facet Facet
+	Name  string // for a file, of [a-z0-9.-], its own within what Of returns
+	Title string // with what all rows have in common
+	draw  func() *drawing
+}
+
+// SVG is a file of its own: fixed colours on white.
+func (c Chart) SVG() string { return c.draw().svg(false, c.Title) }
+
+// Inline is SVG for a page that has CSS.
+func (c Chart) Inline() string { return c.draw().svg(true, c.Title) }
+
+// PNG is a picture of 960 pixels in width.
+func (c Chart) PNG() ([]byte, error) { return c.draw().png() }
+
+// Of gives the charts in which the rows have something to show, by facet in the order in which facets first occur, then
+// by kind. strips are those of the run, if there is a journal.
+func Of(rows []results.Row, strips []stability.Strip) []Chart {
+	s := selection{strips: make(map[string]stability.Strip, len(strips)), styles: styles(rows), names: map[string]int{}}
+	for _, t := range strips {
+		s.strips[t.Cell] = t
+	}
+	s.where = len(groups(rows, func(r results.Row) string { return FacetOf(r).Where() })) > 1
+	var all []Chart
+	for _, list := range groups(rows, FacetOf) {
+		s.facet = FacetOf(list[0])
+		slices.SortStableFunc(list, Compare)
+		s.out = nil
+		for _, g := range groups(list, pointOf) {
+			s.throughput(g)
+			s.tail(g)
+			s.samples(g)
+		}
+		for _, g := range groups(list, func(r results.Row) string { return r.TargetRPS }) {
+			s.byPayload(g)
+		}
+		for _, g := range groups(list, func(r results.Row) string { return r.Payload.String() }) {
+			s.byRate(g)
+		}
+		for _, g := range groups(list, func(r results.Row) [3]string { return [3]string{r.Transport, dims(r), pointOf(r)} }) {
+			s.pairs(g)
+		}
+		slices.SortStableFunc(s.out, func(a, b Chart) int {
+			return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
+		})
+		all = append(all, s.out...)
+	}
+	return all
+}
+
+// pointOf is the payload and the rate.
+func pointOf(r results.Row) string { return r.Payload.String() + "/" + r.TargetRPS }
+
+// groups sorts rows by a key, keys in the order in which they first occur.
+func groups[K comparable](rows []results.Row, key func(results.Row) K) [][]results.Row {
+	index := map[K]int{}
+	var list [][]results.Row
+	for _, r := range rows {
+		k := key(r)
+		i, ok := index[k]
+		if !ok {
+			i = len(list)
+			index[k] = i
+			list = append(list, nil)
+		}
+		list[i] = append(list[i], r)
+	}
+	return list
+}
+
+// styles gives each name a style of its own, so that a transport looks the same in all charts. Plain names come first: the
+// first eight have a colour to themselves.
+func styles(rows []results.Row) map[string]int {
+	m := map[string]int{}
+	for _, plain := range []bool{true, false} {
+		for _, r := range rows {
+			if n := lineName(r); !strings.Contains(n, " ") == plain && (r.Throughput.OK() || r.P50Us.OK()) {
+				if _, ok := m[n]; !ok {
+					m[n] = len(m)
+				}
+			}
+		}
+	}
+	return m
+}
+
+// note is what the rows have in common.
+func (s *selection) note(what ...string) string {
+	parts := slices.DeleteFunc(append([]string{s.facet.Scenario, s.facet.Mode}, what...), func(p string) bool { return p == "" })
+	if s.facet.Scope != "" {
+		parts = append(parts, "scope "+s.facet.Scope)
+	}
+	if s.facet.Loop != "" {
+		parts = append(parts, s.facet.Loop+" loop")
+	}
+	if s.where && s.facet.Where() != "" {
+		parts = append(parts, s.facet.Where())
+	}
+	return strings.Join(parts, " · ")
+}
+
+func payloadNote(r results.Row) string {
+	if v, ok := r.Payload.Value(); ok {
+		return payload(v)
+	}
+	return ""
+}
+
+func rateNote(r results.Row) string {
+	switch r.TargetRPS {
+	case "":
+		return ""
+	case "max":
+		return "max rate"
+	}
+	return amount(mustParse(r.TargetRPS)) + "/s"
+}
+
+// add keeps a chart, under a name that no other has.
+func (s *selection) add(k Kind, title, note string, draw func() *drawing) {
+	name := fileName(string(k) + "-" + note)
+	s.names[name]++
+	if n := s.names[name]; n > 1 {
+		name = fmt.Sprintf("%s--%d", name, n)
+	}
+	s.out = append(s.out, Chart{k, s.facet, name, title + ": " + note, draw})
+}
+
+// fileName keeps letters and digits, so that no text of a CSV leaves the folder.
+func fileName(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.' && b.Len() > 0:
+			b.WriteRune(r)
+		case !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return strings.Trim(b.String()[:min(b.Len(), 120)], "-.")
+}

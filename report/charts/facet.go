@@ -1,0 +1,138 @@
+package charts
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"msgbench/results"
+)
+
+// Facet is what rows must have in common to stand in one table or chart: never two machines, two loops or two kinds of
+// latency.
+type Facet struct {
+	Machine, Source, Scenario, Mode, Scope, Loop, Latency string
+}
+
+// FacetOf gives the facet of a row.
+func FacetOf(r results.Row) Facet {
+	f := Facet{r.Machine, "", r.Scenario, r.Mode, r.Scope, r.Loop, r.Latency}
+	if r.Verdict == results.Imported {
+		f.Source = r.Source
+	}
+	return f
+}
+
+// Title names the facet for people, without its machine and source.
+func (f Facet) Title() string {
+	parts := []string{f.Scenario}
+	if f.Mode != "" {
+		parts = append(parts, f.Mode)
+	}
+	if f.Scope != "" {
+		parts = append(parts, "scope "+f.Scope)
+	}
+	if f.Loop != "" {
+		parts = append(parts, f.Loop+" loop")
+	}
+	if f.Latency != "" {
+		parts = append(parts, f.latency())
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (f Facet) latency() string {
+	switch f.Latency {
+	case results.RTT:
+		return "round trip"
+	case results.OneWay:
+		return "one way"
+	case results.Response:
+		return "response time"
+	case results.Service:
+		return "service time"
+	case "":
+		return "latency"
+	}
+	return f.Latency + " time"
+}
+
+// Where is the machine and the source.
+func (f Facet) Where() string {
+	if f.Source == "" {
+		return f.Machine
+	}
+	return strings.TrimPrefix(f.Machine+" · from "+f.Source, " · ")
+}
+
+// Name tells a row from the others of its facet that have the same payload and rate. "~" is before unstable ones.
+func Name(r results.Row) string {
+	s := lineName(r)
+	if r.Verdict == results.Unstable {
+		s = "~ " + s
+	}
+	return s
+}
+
+// lineName is Name without the mark: rows that differ in payload or rate only share it.
+func lineName(r results.Row) string {
+	s := r.Transport
+	if s == "-" {
+		s = r.Scenario
+	}
+	if r.Client != "go" || r.Server != "go" {
+		s += " " + r.Client + "→" + r.Server
+	}
+	return strings.Join(strings.Fields(s+" "+dims(r)), " ")
+}
+
+// dims is what the key has beyond what is in every key, without what is part of the facet.
+func dims(r results.Row) string {
+	c := results.Cell{Scenario: r.Scenario, Transport: r.Transport, Client: r.Client, Server: r.Server, Payload: results.NoPayload}
+	if v, ok := r.Payload.Value(); ok {
+		c.Payload = int(v)
+	}
+	base := strings.TrimSuffix(c.Key(), results.RateString(0)) + r.TargetRPS
+	rest, ok := strings.CutPrefix(r.Cell, base)
+	if !ok { // of another benchmark
+		return ""
+	}
+	parts := slices.DeleteFunc(strings.Split(rest, "/"), func(s string) bool {
+		return s == "mode="+r.Mode || s == "scope="+r.Scope
+	})
+	return strings.Join(parts, " ")
+}
+
+// Compare orders rows for tables and charts: by payload, then max before fixed rates, then the publishable ones, the best
+// of them first.
+func Compare(a, b results.Row) int {
+	return cmp.Or(cmp.Compare(a.Payload.Or(-1), b.Payload.Or(-1)), -cmp.Compare(rate(a), rate(b)), better(a, b))
+}
+
+// better orders rows of equal payload and rate: by throughput at max, else by latency.
+func better(a, b results.Row) int {
+	pa, pb := rank(a), rank(b)
+	order := -cmp.Compare(a.Throughput.Or(-1), b.Throughput.Or(-1))
+	if a.TargetRPS != "max" {
+		order = cmp.Compare(a.P50Us.Or(1e18), b.P50Us.Or(1e18))
+	}
+	return cmp.Or(cmp.Compare(pa, pb), order, strings.Compare(a.Cell, b.Cell))
+}
+
+func rank(r results.Row) int {
+	switch {
+	case results.Publishable(r.Verdict), r.Verdict == results.Imported:
+		return 0
+	case r.Verdict == results.Unstable:
+		return 1
+	}
+	return 2
+}
+
+// rate puts max before every number.
+func rate(r results.Row) float64 {
+	if r.TargetRPS == "max" || r.TargetRPS == "" {
+		return 1e18
+	}
+	return mustParse(r.TargetRPS)
+}

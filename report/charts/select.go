@@ -1,0 +1,182 @@
+package charts
+
+import (
+	"math"
+	"slices"
+
+	"msgbench/results"
+	"msgbench/stability"
+)
+
+// selection makes the charts of one facet. Each of its methods gets rows that may stand in one chart, best first, and
+// adds it where there is something to see.
+type selection struct {
+	facet  Facet
+	strips map[string]stability.Strip
+	styles map[string]int
+	names  map[string]int
+	where  bool // several machines or sources: say which
+	out    []Chart
+}
+
+func (s *selection) series(r results.Row, pts ...sample) series {
+	return series{Name(r), s.styles[lineName(r)], r.Verdict == results.Unstable, pts}
+}
+
+// throughput at max; at a fixed rate it only repeats the target.
+func (s *selection) throughput(rows []results.Row) {
+	b := bars{title: "Throughput", note: s.note("per second", payloadNote(rows[0]), rateNote(rows[0])), label: amount}
+	for _, r := range rows {
+		if v, ok := r.Throughput.Value(); ok && v > 0 && rate(r) == 1e18 {
+			b.rows = append(b.rows, s.series(r, sample{0, v, r.ThroughputLo.Or(0), r.ThroughputHi.Or(0)}))
+		}
+	}
+	if len(b.rows) > 1 {
+		s.add(Throughput, b.title, b.note, b.draw)
+	}
+}
+
+// tail is latency by percentile.
+func (s *selection) tail(rows []results.Row) {
+	l := lines{title: "Latency by percentile", note: s.note(s.facet.latency(), payloadNote(rows[0]), rateNote(rows[0])),
+		xName: "percentile: each nine takes the same room", xLabel: percentile, yLabel: duration}
+	shares := []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}
+	most := 0.0
+	for _, r := range rows {
+		var pts []sample
+		for _, q := range s.quantiles(r) {
+			if q.Us > 0 {
+				pts = append(pts, sample{x: q.Q, y: q.Us})
+				most = max(most, q.Q)
+			}
+		}
+		if len(pts) > 1 {
+			l.series = append(l.series, s.series(r, pts...))
+		}
+	}
+	if len(l.series) == 0 {
+		return
+	}
+	l.x = valueAxis(slices.DeleteFunc(shares, func(q float64) bool { return q > most }), tailOf, percentile)
+	l.x.hi = tailOf(most)
+	s.add(Tail, l.title, l.note, l.draw)
+}
+
+// quantiles are those of the journal, which go further, or those of the row.
+func (s *selection) quantiles(r results.Row) []stability.Quantile {
+	if t := s.strips[r.Cell].Tail; len(t) > 0 && r.P50Us.OK() {
+		return t
+	}
+	var list []stability.Quantile
+	for _, q := range []struct {
+		q float64
+		v results.Num
+	}{{0.5, r.P50Us}, {0.9, r.P90Us}, {0.95, r.P95Us}, {0.99, r.P99Us}, {0.999, r.P999Us}} {
+		if v, ok := q.v.Value(); ok {
+			list = append(list, stability.Quantile{Q: q.q, Us: v})
+		}
+	}
+	return list
+}
+
+func (s *selection) byPayload(rows []results.Row) {
+	size := func(r results.Row) (float64, bool) { return r.Payload.Value() }
+	s.median(ByPayload, "Latency by payload", rateNote(rows[0]), "payload", rows, size, octaves, payload)
+}
+
+// byRate leaves out max: its latency is not a response time.
+func (s *selection) byRate(rows []results.Row) {
+	target := func(r results.Row) (float64, bool) { return rate(r), rate(r) < 1e18 }
+	s.median(ByRate, "Latency by rate", payloadNote(rows[0]), "target, per second", rows, target, math.Log10, amount)
+}
+
+// median draws p50 over x, with a line for each name that has two points at least.
+func (s *selection) median(k Kind, title, what, xName string, rows []results.Row, x func(results.Row) (float64, bool),
+	space func(float64) float64, label func(float64) string) {
+	l := lines{title: title, note: s.note("p50 of the "+s.facet.latency(), what), xName: xName, xLabel: label, yLabel: duration}
+	var xs []float64
+	for _, g := range groups(rows, lineName) {
+		line := series{name: lineName(g[0]), style: s.styles[lineName(g[0])]}
+		for _, r := range g {
+			at, ok := x(r)
+			v, told := r.P50Us.Value()
+			// Of two rows in one place (of two runs, say) the better verdict stands.
+			if !ok || !told || v <= 0 || slices.ContainsFunc(line.pts, func(p sample) bool { return p.x == at }) {
+				continue
+			}
+			line.pts = append(line.pts, sample{at, v, r.P50Lo.Or(0), r.P50Hi.Or(0)})
+			line.unstable = line.unstable || r.Verdict == results.Unstable
+		}
+		if len(line.pts) < 2 {
+			continue
+		}
+		if line.unstable {
+			line.name = "~ " + line.name
+		}
+		slices.SortFunc(line.pts, func(a, b sample) int { return int(math.Copysign(1, a.x-b.x)) })
+		for _, p := range line.pts {
+			xs = append(xs, p.x)
+		}
+		l.series = append(l.series, line)
+	}
+	if len(l.series) == 0 {
+		return
+	}
+	l.x = valueAxis(xs, space, label)
+	s.add(k, l.title, l.note, l.draw)
+}
+
+// pairs is the heat map of clients and servers.
+func (s *selection) pairs(rows []results.Row) {
+	r := rows[0]
+	h := heat{title: "Client × server", cells: map[[2]string]heatCell{}, more: rate(r) == 1e18, label: duration}
+	what := "p50 of the " + s.facet.latency()
+	if h.more {
+		what, h.label = "per second", amount
+	}
+	h.note = s.note(r.Transport, dims(r), payloadNote(r), rateNote(r), what)
+	for _, r := range rows {
+		value := r.P50Us
+		if h.more {
+			value = r.Throughput
+		}
+		v, ok := value.Value()
+		if !ok || v <= 0 {
+			continue
+		}
+		if _, twice := h.cells[[2]string{r.Client, r.Server}]; twice {
+			continue
+		}
+		h.cells[[2]string{r.Client, r.Server}] = heatCell{v, r.Verdict == results.Unstable}
+		h.clients, h.servers = append(h.clients, r.Client), append(h.servers, r.Server)
+	}
+	for _, names := range []*[]string{&h.clients, &h.servers} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
+	if len(h.cells) > 2 && len(h.clients) > 1 && len(h.servers) > 1 {
+		s.add(Pairs, h.title, h.note, h.draw)
+	}
+}
+
+// samples over time, where cells have more than one.
+func (s *selection) samples(rows []results.Row) {
+	c := strips{title: "Samples over time"}
+	metric := ""
+	for _, r := range rows {
+		l := lane{s.series(r), s.strips[r.Cell]}
+		if len(l.Points) > 1 && l.middle() > 0 {
+			c.lanes = append(c.lanes, l)
+			metric = l.Metric
+		}
+	}
+	if len(c.lanes) == 0 {
+		return
+	}
+	what := "throughput"
+	if metric == "p50" {
+		what = "p50 of the service time"
+	}
+	c.note = s.note(what, payloadNote(rows[0]), rateNote(rows[0]))
+	s.add(Samples, c.title, c.note, c.draw)
+}
