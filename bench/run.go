@@ -5,6 +5,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -35,11 +36,18 @@ func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell)
 			err = cerr
 		}
 	}()
+	measured := map[string]bool{}
+	for _, x := range m.samples {
+		measured[x.Cell] = true
+	}
 	var cells []results.Cell
 	for _, c := range r.Cells {
 		if reason := skip(c); reason != "" {
 			if m.over[c.Key()] {
 				continue // said already
+			}
+			if measured[c.Key()] { // a skipped cell has no samples, and these are not to be lost
+				return m.samples, fmt.Errorf("%s has samples already, but can't run here now: %s", c.Key(), reason)
 			}
 			if err := m.write(results.Sample{Cell: c.Key(), Started: time.Now().UTC(), Outcome: results.Skipped, Reason: reason}); err != nil {
 				return m.samples, err
@@ -63,9 +71,9 @@ func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell)
 		}
 	}
 	if r.Policy.Ceiling {
-		return m.samples, m.ceilings(ctx, cells)
+		err = m.ceilings(ctx, cells)
 	}
-	return m.samples, nil
+	return m.samples, err
 }
 
 // Retry measures cells of a run that is over again, as one more attempt, and returns all samples. Earlier attempts stay
@@ -92,7 +100,8 @@ func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool,
 			cells = append(cells, c)
 		}
 	}
-	return m.samples, m.rounds(ctx, cells, attempt+1)
+	err = m.rounds(ctx, cells, attempt+1)
+	return m.samples, err
 }
 
 // newMatrix opens the journal of a run and reads what it holds.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,6 +213,42 @@ func TestInterruptedRunKeepsItsSamples(t *testing.T) {
 	written, _, err := results.ReadJournal(filepath.Join(dir, results.JournalFile))
 	if err != nil || len(written) != 3 {
 		t.Errorf("journal: %d samples, %v", len(written), err)
+	}
+}
+
+// A cell with samples is not skipped when its run goes on where it can't run: the journal stays as it was.
+func TestResumedRunSkipsNoMeasuredCell(t *testing.T) {
+	r := testRun(5, "pipe", "shm")
+	ctx, cancel := context.WithCancel(context.Background())
+	dir := t.TempDir()
+	if _, err := Run(ctx, dir, r, noSkip, &fakeSampler{stop: cancel, stopAt: 3}, &events{}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	skip := func(results.Cell) string { return "not here" }
+	if _, err := Run(context.Background(), dir, r, skip, &fakeSampler{}, &events{}); err == nil || !strings.Contains(err.Error(), "can't run here now: not here") {
+		t.Errorf("error %v", err)
+	}
+	written, _, err := results.ReadJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil || len(written) != 3 {
+		t.Errorf("journal: %d samples, %v", len(written), err)
+	}
+	if samples, err := Run(context.Background(), dir, r, noSkip, &fakeSampler{}, &events{}); err != nil || len(samples) != 10 {
+		t.Errorf("%d samples in the end, %v", len(samples), err)
+	}
+}
+
+// All samples are returned, also those before an interruption.
+func TestInterruptedRetryReturnsItsSamples(t *testing.T) {
+	r := testRun(3, "pipe", "shm")
+	dir := t.TempDir()
+	if _, err := Run(context.Background(), dir, r, noSkip, &fakeSampler{}, &events{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	keys := map[string]bool{r.Cells[0].Key(): true}
+	samples, err := Retry(ctx, dir, r, keys, &fakeSampler{stop: cancel, stopAt: 2}, &events{})
+	if !errors.Is(err, context.Canceled) || len(samples) != 8 {
+		t.Errorf("%d samples, %v", len(samples), err)
 	}
 }
 

@@ -21,7 +21,7 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if len(args) > 0 {
 		return usagef("--%s %s: the suite is that of the run; leave out %q", flag, dir, args[0])
 	}
-	allowed := []string{flag, "quiet"}
+	allowed := []string{flag, "quiet", "peer"}
 	if flag == "retry" {
 		allowed = append(allowed, "verdict", "cell")
 	}
@@ -45,6 +45,16 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if v := machine.Version(); v != run.Msgbench {
 		return usagef("%s was measured by msgbench %s, this is %s: rows of two versions don't mix", dir, run.Msgbench, v)
 	}
+	if err := plugIn(ctx, o.peer, c.peers); err != nil {
+		return usage(err)
+	}
+	for _, cell := range c.cells {
+		for _, name := range []string{cell.Client, cell.Server} {
+			if _, ok := c.peers[name]; !ok {
+				return usagef("%s: the peer %s is a program that was plugged in: say --peer %s=PATH again", dir, name, name)
+			}
+		}
+	}
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
 	p := newProgress(s.err, o.quiet)
 	take := func(w *bench.Workers) ([]results.Sample, error) {
@@ -54,6 +64,12 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 		keys, err := o.retryKeys(dir, run)
 		if err != nil {
 			return err
+		}
+		skip := c.skipReasons()
+		for _, cell := range c.cells {
+			if reason := skip(cell); keys[cell.Key()] && reason != "" {
+				return usagef("--retry %s: %s can't run here now: %s", dir, cell.Key(), reason)
+			}
 		}
 		take = func(w *bench.Workers) ([]results.Sample, error) { return bench.Retry(ctx, dir, run, keys, w, p) }
 		if !o.quiet {

@@ -128,7 +128,11 @@ func (o *runOptions) measure(ctx context.Context, c chosen, dir string, p *progr
 		return err
 	}
 	if runErr != nil {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; run --resume %s goes on", len(samples), dir, dir)}
+		next := fmt.Sprintf("run --resume %s goes on", dir)
+		if o.retry != "" {
+			next = "a retry counts when it is whole: start it again"
+		}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; %s", len(samples), dir, next)}
 	}
 	return outcome(rows)
 }
