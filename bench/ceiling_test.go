@@ -77,7 +77,7 @@ func TestCeiling(t *testing.T) {
 		}
 		notes, err := stability.Notes(r, written)
 		if err != nil || len(notes) != 2 || notes[0].Kind != stability.NoteCeiling || !strings.Contains(notes[0].Text, "held") ||
-			len(notes[0].At) < 10 {
+			len(notes[0].At) < 4 {
 			t.Errorf("%+v, %v", notes, err)
 		}
 	}

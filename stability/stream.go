@@ -78,8 +78,12 @@ func ceilingNote(j judged) []Note {
 	held, failed := ceiling.Result(stepsOf(j.steps))
 	rates := map[int]bool{}
 	reason := ""
+	var deciding []placed
 	for _, s := range j.steps {
 		rates[s.Step.Rate] = true
+		if s.Step.Rate == held || s.Step.Rate == failed {
+			deciding = append(deciding, s)
+		}
 		if s.Step.Rate == failed && !s.Step.Holds {
 			reason = oneLine(s.Reason)
 		}
@@ -95,5 +99,5 @@ func ceilingNote(j judged) []Note {
 		text += ", none was found that does not"
 	}
 	text += fmt.Sprintf("; %d rates in %d tries", len(rates), len(j.steps))
-	return []Note{{Kind: NoteCeiling, Text: text, At: places(j.steps)}}
+	return []Note{{Kind: NoteCeiling, Text: text, At: places(deciding)}}
 }
