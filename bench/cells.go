@@ -110,10 +110,10 @@ func (s cellSpec) expand(c Catalog) ([]results.Cell, error) {
 func (s cellSpec) expandPairs(c Catalog, scenario scenarios.Scenario, name, transport, payload, rate word) ([]results.Cell, error) {
 	clients, servers := s.Client.or("go"), s.Server.or("go")
 	if c.Override.Clients != nil {
-		clients = texts(c.Override.Clients)
+		clients = texts("client", c.Override.Clients)
 	}
 	if c.Override.Servers != nil {
-		servers = texts(c.Override.Servers)
+		servers = texts("server", c.Override.Servers)
 	}
 	var cells []results.Cell
 	for _, dims := range combinations(s.depths(scenario, c.Override)) {
@@ -132,10 +132,10 @@ func (s cellSpec) expandPairs(c Catalog, scenario scenarios.Scenario, name, tran
 	return cells, nil
 }
 
-func texts(ss []string) words {
+func texts(flag string, ss []string) words {
 	var ws words
 	for _, s := range ss {
-		ws = append(ws, word{text: s})
+		ws = append(ws, word{text: s, flag: flag})
 	}
 	return ws
 }
@@ -147,22 +147,22 @@ func (s cellSpec) payloads(scenario scenarios.Scenario, o Override) words {
 	if len(o.Payloads) == 0 {
 		return s.Payload.or("64")
 	}
-	return numbers(o.Payloads)
+	return numbers("payload", o.Payloads)
 }
 
 func (s cellSpec) depths(scenario scenarios.Scenario, o Override) map[string]words {
 	dims := s.dims()
 	has := slices.ContainsFunc(scenario.Dims, func(d scenarios.Dim) bool { return d.Name == "depth" })
 	if has && len(o.Depths) > 0 {
-		dims["depth"] = numbers(o.Depths)
+		dims["depth"] = numbers("depth", o.Depths)
 	}
 	return dims
 }
 
-func numbers(ns []int) words {
+func numbers(flag string, ns []int) words {
 	var ws words
 	for _, n := range ns {
-		ws = append(ws, word{text: strconv.Itoa(n)})
+		ws = append(ws, word{text: strconv.Itoa(n), flag: flag})
 	}
 	return ws
 }

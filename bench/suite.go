@@ -57,17 +57,18 @@ func LoadSuite(nameOrPath string, c Catalog) (Suite, error) {
 	return ParseSuite(nameOrPath, data, c)
 }
 
-// word is a scalar of a suite file with its line.
+// word is a scalar of a suite file with its line, or of a flag that replaces what the file says.
 type word struct {
 	text string
 	line int
+	flag string
 }
 
 func (w *word) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return &lineError{n.Line, "want a single value here"}
+		return &lineError{line: n.Line, text: "want a single value here"}
 	}
-	*w = word{n.Value, n.Line}
+	*w = word{text: n.Value, line: n.Line}
 	return nil
 }
 
@@ -79,7 +80,7 @@ func (ws *words) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {
 		items = n.Content
 		if len(items) == 0 {
-			return &lineError{n.Line, "an empty list"}
+			return &lineError{line: n.Line, text: "an empty list"}
 		}
 	}
 	for _, item := range items {
@@ -92,16 +93,17 @@ func (ws *words) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// lineError is an error at a line of a suite file.
+// lineError is an error at a line of a suite file, or in a flag.
 type lineError struct {
 	line int
 	text string
+	flag string
 }
 
 func (e *lineError) Error() string { return e.text }
 
 func (w word) errorf(format string, args ...any) error {
-	return &lineError{w.line, fmt.Sprintf(format, args...)}
+	return &lineError{w.line, fmt.Sprintf(format, args...), w.flag}
 }
 
 // suiteFile is the form of a suite file. The keys of the policy are those of Settings.
@@ -143,7 +145,10 @@ func ParseSuite(name string, data []byte, c Catalog) (Suite, error) {
 		if errors.Is(err, io.EOF) {
 			return Suite{}, fmt.Errorf("%s: the file is empty: want name and cells", name)
 		}
-		return Suite{}, fmt.Errorf("%s:%w", name, yamlError(err))
+		return Suite{}, placed(name, err)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return Suite{}, fmt.Errorf("%s: more than one document: want one suite, without ---", name)
 	}
 	s := Suite{Name: f.Name.text, Summary: f.Summary.text, Policy: results.DefaultPolicy(), Pin: f.Pin.text}
 	if s.Name == "" {
@@ -162,7 +167,7 @@ func ParseSuite(name string, data []byte, c Catalog) (Suite, error) {
 	for _, spec := range f.Cells {
 		cells, err := spec.expand(c)
 		if err != nil {
-			return Suite{}, fmt.Errorf("%s:%w", name, yamlError(err))
+			return Suite{}, placed(name, err)
 		}
 		s.Cells = append(s.Cells, cells...)
 	}
@@ -188,6 +193,15 @@ var (
 	unknownField = regexp.MustCompile(`^line (\d+): field (\S+) not found in type`)
 	yamlLine     = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)`)
 )
+
+// placed puts before an error where it is: a flag, or a line of the suite of that name.
+func placed(name string, err error) error {
+	var le *lineError
+	if errors.As(err, &le) && le.flag != "" {
+		return fmt.Errorf("--%s: %s", le.flag, strings.TrimPrefix(le.text, le.flag+": "))
+	}
+	return fmt.Errorf("%s:%w", name, yamlError(err))
+}
 
 // yamlError is "LINE: what" of the first thing that is wrong.
 func yamlError(err error) error {
