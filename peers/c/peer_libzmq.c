@@ -48,7 +48,7 @@ static struct zmq *make(const struct options *o, int type) {
 	set(z->socket, ZMQ_SNDHWM, hwm);
 	set(z->socket, ZMQ_RCVHWM, hwm);
 	set(z->socket, ZMQ_LINGER, LINGER_MS);
-	int64_t max = (int64_t)o->max_message;
+	int64_t max = (int64_t)o->max_message + 4096; // the limit holds for the handshake, too
 	zmq_setsockopt(z->socket, ZMQ_MAXMSGSIZE, &max, sizeof max);
 	if (zmq_socket_monitor(z->socket, "inproc://monitor", ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED))
 		failed("zmq_socket_monitor");

@@ -4,7 +4,6 @@ use crate::drive::{drive, Op};
 use crate::exchange::*;
 use crate::registry::{bench_items, encode, Cache, Item, BENCH_ITEMS, BENCH_SIZE};
 use crate::worker::{Pattern, Scenario, Side};
-use std::hint::black_box;
 
 const ASK_SNAPSHOT: u32 = 1;
 const REQUEST_SIZE: usize = ENVELOPE + 4;
@@ -80,7 +79,7 @@ impl Op for Looker {
     fn run(&mut self, now: i64) -> (i64, i64) {
         for i in 0..LOOKUP_BLOCK {
             let want = &self.items[i & (BENCH_ITEMS - 1)];
-            match black_box(self.cache.get(want.hash, &want.name)) {
+            match self.cache.get(want.hash, &want.name) {
                 Some(got) if got.enabled == want.enabled && got.path.len() == want.path.len() => {}
                 _ => die!("a lookup did not find its item"),
             }
