@@ -3,9 +3,11 @@ package bench
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +94,22 @@ func (h *lineHook) Write(line []byte) (int, error) {
 		line = []byte("result {\"window_ns\":1000}\n")
 	case "negative latency result":
 		line = []byte(`result {"window_ns":1000,"ops":1,"latency_hist":{"min":-5,"max":1,"sum":1,"values":[[1,1]]}}` + "\n")
+	case "a short window result":
+		line = changed(line, func(m map[string]any) { m["window_ns"] = 1_000_000 })
+	case "some latencies result":
+		line = changed(line, func(m map[string]any) {
+			m["latency_hist"] = map[string]any{"min": 5, "max": 5, "sum": 5, "values": [][2]int{{5, 1}}}
+		})
+	case "no latencies result":
+		line = changed(line, func(m map[string]any) { delete(m, "latency_hist") })
+	case "no thirds result":
+		line = changed(line, func(m map[string]any) { delete(m, "thirds") })
+	case "a loss result":
+		line = changed(line, func(m map[string]any) { m["lost"] = 1 })
+	case "too few replies result":
+		line = changed(line, func(m map[string]any) { m["received"] = 1 })
+	case "no lateness result":
+		line = changed(line, func(m map[string]any) { delete(m, "lateness_hist") })
 	case "never ends result":
 		h.out.Write(line)
 		time.Sleep(time.Hour)
@@ -100,6 +118,21 @@ func (h *lineHook) Write(line []byte) (int, error) {
 		os.Exit(5)
 	}
 	return h.out.Write(line)
+}
+
+// changed is a result line with another result.
+func changed(line []byte, change func(map[string]any)) []byte {
+	word, text, _ := bytes.Cut(line, []byte(" "))
+	m := map[string]any{}
+	if err := json.Unmarshal(text, &m); err != nil {
+		panic(err)
+	}
+	change(m)
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return slices.Concat(word, []byte(" "), text, []byte("\n"))
 }
 
 func testWorkers(t *testing.T) *Workers {
@@ -183,6 +216,35 @@ func TestFaultsAreFailedSamples(t *testing.T) {
 			s, err = w.Sample(context.Background(), testCell("tcp", 0))
 			if err != nil || s.Outcome == results.Failed {
 				t.Errorf("the sample after it: %s %q %v", s.Outcome, s.Reason, err)
+			}
+		})
+	}
+}
+
+// A client that was not measured as asked has no figures, however good its own are.
+func TestResultsThatWereNotAskedForAreFailedSamples(t *testing.T) {
+	for _, c := range []struct {
+		fault  string
+		rate   int
+		reason string
+	}{
+		{"a short window", 0, "client: a window of 1ms, where 100ms was asked for"},
+		{"some latencies", 0, "1 latencies of "},
+		{"no latencies", 0, "0 latencies of "},
+		{"no thirds", 0, " of 0 operations in the three thirds of the window"},
+		{"a loss", 0, ": 1 lost, 0 twice, 0 late, and none may be"},
+		{"too few replies", 0, "the client received 1 replies to "},
+		{"no lateness", 1000, "0 values of its own lateness of "},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			w := testWorkers(t)
+			t.Setenv(faultVar, "client:"+c.fault)
+			s, err := w.Sample(context.Background(), testCell("tcp", c.rate))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Outcome != results.Failed || !strings.Contains(s.Reason, c.reason) {
+				t.Errorf("%s: %q, want failed: %q", s.Outcome, s.Reason, c.reason)
 			}
 		})
 	}

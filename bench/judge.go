@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -31,6 +32,21 @@ func join(m *results.Measurement, others []*results.Measurement) error {
 		}
 	}
 	return m.Check()
+}
+
+// minWindow is how much of the window that was asked for a measurement must cover; one that ends with the last message
+// received may be somewhat shorter.
+const minWindow = 0.9
+
+// asked says where a measurement is not one of the window and the loop that its worker was asked for.
+func asked(m *results.Measurement, cell results.Cell, p results.Policy) error {
+	if want := Window(p, cell); p.Count == 0 && float64(m.WindowNs) < minWindow*float64(want) {
+		return fmt.Errorf("a window of %s, where %s was asked for", time.Duration(m.WindowNs), want)
+	}
+	if cell.Rate > 0 && m.Lateness.Count() == 0 {
+		return errors.New("a fixed rate without the sender's own lateness: nobody knows whether the schedule was kept")
+	}
+	return nil
 }
 
 // The limits beyond which a sample is not one of what was asked for. They look at the loop's own timing and at the shape

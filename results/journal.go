@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"msgbench/results/hist"
 )
 
 // Journal is the append-only file of samples: one JSON object a line, written with one call as soon as the sample has
@@ -180,8 +182,11 @@ func (m *Measurement) Check() error {
 	if len(m.Thirds) != 0 && len(m.Thirds) != 3 {
 		return fmt.Errorf("thirds has %d values, want 3", len(m.Thirds))
 	}
-	if m.Latency != nil && m.Latency.Count() > 0 {
-		if v, _ := m.Latency.Min(); v < 0 {
+	for _, h := range []*hist.Hist{m.Latency, m.Service, m.Lateness} {
+		if h.Count() == 0 {
+			continue
+		}
+		if v, _ := h.Min(); v < 0 {
 			return fmt.Errorf("a latency of %d ns: the clocks of the two sides do not agree", v)
 		}
 	}

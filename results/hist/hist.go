@@ -97,8 +97,11 @@ func (h *Hist) Reset() {
 	h.min, h.max, h.sum, h.clamped = math.MaxInt64, math.MinInt64, 0, 0
 }
 
-// Count is the number of durations counted.
+// Count is the number of durations counted; 0 for nil.
 func (h *Hist) Count() int64 {
+	if h == nil {
+		return 0
+	}
 	if h.h == nil {
 		return h.count
 	}
