@@ -204,7 +204,12 @@ func (l *loop) pacedWindow(p Params) error {
 	schedule := measure.Schedule{Start: l.start, Rate: int64(p.Rate)}
 	for i := range l.thirds {
 		before := l.ops
-		if err := l.paced(schedule, schedule.At(n*int64(i+1)/3)); err != nil {
+		until := schedule.At(n * int64(i+1) / 3)
+		giveUp := until
+		if p.Count > 0 {
+			giveUp = math.MaxInt64 // all of them, however late
+		}
+		if err := l.paced(schedule, until, giveUp); err != nil {
 			return err
 		}
 		l.thirds[i] = l.ops - before
@@ -220,7 +225,7 @@ func (l *loop) pacedWindow(p Params) error {
 func (l *loop) run(p Params, now, until int64) error {
 	if p.Rate > 0 {
 		l.end, l.next = now, 0
-		return l.paced(measure.Schedule{Start: now, Rate: int64(p.Rate)}, until)
+		return l.paced(measure.Schedule{Start: now, Rate: int64(p.Rate)}, until, until)
 	}
 	return l.closed(now, until, math.MaxInt64)
 }
@@ -245,10 +250,10 @@ func (l *loop) closed(t, until, most int64) error {
 }
 
 // paced goes on with the schedule: each operation goes out at its intended time, or at once when that has passed; none is
-// skipped. It stops before the first that is due at until, or when that time has come.
-func (l *loop) paced(schedule measure.Schedule, until int64) error {
+// skipped. It stops before the first that is due at until, or when it is so late that the time to give up has come.
+func (l *loop) paced(schedule measure.Schedule, until, giveUp int64) error {
 	done := l.end
-	for ; done < until; l.next++ {
+	for ; done < giveUp; l.next++ {
 		intended := schedule.At(l.next)
 		if intended >= until {
 			break

@@ -94,6 +94,21 @@ func TestPacedKeepsTheSchedule(t *testing.T) {
 	}
 }
 
+// A window of a number of operations has all of them, however late they are.
+func TestPacedCountIsExact(t *testing.T) {
+	op := &stubOp{takes: 300 * time.Microsecond}
+	l := newLoop(op, 10_000)
+	if err := l.window(Params{Rate: 10_000, Count: 50, Window: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if l.ops != 50 || op.n != 50 {
+		t.Errorf("%d operations, want 50", l.ops)
+	}
+	if got := l.thirds[0] + l.thirds[1] + l.thirds[2]; got != 50 {
+		t.Errorf("thirds add up to %d", got)
+	}
+}
+
 func TestClosedCountsItems(t *testing.T) {
 	op := &stubOp{items: 3, takes: 10 * time.Microsecond}
 	l := newLoop(op, 0)
