@@ -50,7 +50,7 @@ static struct zmq *make(const struct options *o, int type) {
 	set(z->socket, ZMQ_LINGER, LINGER_MS);
 	int64_t max = (int64_t)o->max_message + 4096; // the limit holds for the handshake, too
 	zmq_setsockopt(z->socket, ZMQ_MAXMSGSIZE, &max, sizeof max);
-	if (zmq_socket_monitor(z->socket, "inproc://monitor", ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED))
+	if (zmq_socket_monitor(z->socket, "inproc://monitor", ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED))
 		failed("zmq_socket_monitor");
 	z->monitor = zmq_socket(z->context, ZMQ_PAIR);
 	if (!z->monitor || zmq_connect(z->monitor, "inproc://monitor"))
@@ -195,7 +195,8 @@ static void zmq_end(void *conn) {
 	struct zmq *z = conn;
 	if (z->held)
 		zmq_msg_close(&z->msg);
-	zmq_ctx_shutdown(z->context); // ends the watcher's wait
+	// Ends the watcher's wait. Before all else: libzmq 4.3.4 leaks the events for a monitor that has closed.
+	zmq_socket_monitor(z->socket, NULL, 0);
 	if (z->watching)
 		pthread_join(z->watcher, NULL);
 	zmq_close(z->monitor);
