@@ -20,6 +20,8 @@ type reportOptions struct {
 	style      string
 	out        string
 	references []string
+	html       string
+	charts     string
 }
 
 func newReport(s streams) *cobra.Command {
@@ -28,7 +30,8 @@ func newReport(s streams) *cobra.Command {
 		Use:   "report DIR|CSV...",
 		Short: "Make the markdown report of a run directory or of its CSV, in one of several styles",
 		Long: `Make the markdown report of a run directory (from its journal, with notes) or of a results.csv alone. The same input
-gives the same bytes. Several of them give tables by platform, which rank nothing.
+gives the same bytes. Several of them give tables by platform, which rank nothing. With --html or --charts the markdown is
+written only where -o asks for it.
 
 Styles:
 ` + styleHelp(),
@@ -43,6 +46,8 @@ Styles:
 	f := cmd.Flags()
 	f.StringVar(&o.style, "style", report.Styles[0].Name, "layout: `name` is "+strings.Join(report.StyleNames(), ", "))
 	f.StringArrayVar(&o.references, "reference", nil, "set the published rows of this `file` (see msgbench import) beside the measured ones; may be repeated")
+	f.StringVar(&o.html, "html", "", "write a page with tables and charts to this `file`; - is standard output")
+	f.StringVar(&o.charts, "charts", "", "write each chart as SVG and PNG into this `directory`")
 	f.StringVarP(&o.out, "output", "o", "-", "write to this `file`; - is standard output")
 	_ = cmd.RegisterFlagCompletionFunc("style", cobra.FixedCompletions(styleCompletions(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -81,6 +86,9 @@ func (o *reportOptions) run(cmd *cobra.Command, args []string, s streams) error 
 		docs = append(docs, d)
 	}
 	if len(docs) > 1 {
+		if written, err := o.pictures(cmd, docs, s); err != nil || written {
+			return err
+		}
 		return s.writeOutput(o.out, []byte(report.Platforms(docs)))
 	}
 	for _, path := range o.references {
@@ -94,6 +102,9 @@ func (o *reportOptions) run(cmd *cobra.Command, args []string, s streams) error 
 			}
 		}
 		docs[0].References = append(docs[0].References, t)
+	}
+	if written, err := o.pictures(cmd, docs, s); err != nil || written {
+		return err
 	}
 	return s.writeOutput(o.out, []byte(style.Render(docs[0])))
 }

@@ -13,6 +13,7 @@ import (
 	"msgbench/bench"
 	"msgbench/peers"
 	"msgbench/report"
+	"msgbench/report/html"
 	"msgbench/results"
 )
 
@@ -32,7 +33,7 @@ func newRun(s streams) *cobra.Command {
 		Use:   "run [SUITE|FILE]",
 		Short: "Measure a suite and print a ranked table (default suite: quick)",
 		Long: `Measure every cell of a suite, in rounds of random order, each sample in fresh processes; print a ranked table and
-leave the journal, the CSV and a markdown report in the run directory.
+leave the journal, the CSV and a report (markdown and HTML) in the run directory.
 
 Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 bad usage; 4 a row is unstable;
 130 interrupted (what was measured is kept, and run --resume DIR goes on).`,
@@ -147,12 +148,17 @@ func writeReports(dir string) ([]results.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	page, err := html.Page(d)
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range []struct {
 		name string
 		data []byte
 	}{
 		{results.CSVFile, csv},
 		{results.ReportFile, []byte(report.Markdown(d))},
+		{results.PageFile, page},
 	} {
 		if err := results.WriteFile(filepath.Join(dir, f.name), f.data); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ const (
 	JournalFile = "samples.jsonl"
 	CSVFile     = "results.csv"
 	ReportFile  = "report.md"
+	PageFile    = "report.html"
 )
 
 // FormatVersion is the version of run.json, of the journal and of the CSV.

@@ -123,17 +123,9 @@ func (a axis) labelWidth() float64 {
 	return w
 }
 
-// three significant digits at most, without trailing zeros.
+// digits has three significant digits at most, without trailing zeros.
 func digits(v float64) string {
-	return strconv.FormatFloat(mustParse(strconv.FormatFloat(v, 'g', 3, 64)), 'f', -1, 64)
-}
-
-func mustParse(s string) float64 {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		panic(err) // of what strconv has just written
-	}
-	return v
+	return strconv.FormatFloat(number(strconv.FormatFloat(v, 'g', 3, 64)), 'f', -1, 64)
 }
 
 // duration of so many µs.

@@ -43,31 +43,49 @@ func (c Chart) Inline() string { return c.draw().svg(true, c.Title) }
 // PNG is a picture of 960 pixels in width.
 func (c Chart) PNG() ([]byte, error) { return c.draw().png() }
 
+// item is a row with what is asked of it again and again.
+type item struct {
+	*results.Row
+	line string // lineName
+	dims string
+}
+
 // Of gives the charts in which the rows have something to show, by facet in the order in which facets first occur, then
 // by kind. strips are those of the run, if there is a journal.
 func Of(rows []results.Row, strips []stability.Strip) []Chart {
-	s := selection{strips: make(map[string]stability.Strip, len(strips)), styles: styles(rows), names: map[string]int{}}
-	for _, t := range strips {
-		s.strips[t.Cell] = t
+	items := make([]item, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		d := dims(r)
+		items[i] = item{r, lineName(r, d), d}
 	}
-	s.where = len(groups(rows, func(r results.Row) string { return FacetOf(r).Where() })) > 1
+	s := selection{strips: make(map[string]*stability.Strip, len(strips)), styles: styles(items), names: map[string]int{}}
+	for i := range strips {
+		s.strips[strips[i].Cell] = &strips[i]
+	}
+	facet := func(r item) Facet { return FacetOf(r.Row) }
+	s.where = len(groups(items, func(r item) string { return FacetOf(r.Row).Where() })) > 1
 	var all []Chart
-	for _, list := range groups(rows, FacetOf) {
-		s.facet = FacetOf(list[0])
-		slices.SortStableFunc(list, Compare)
+	for _, list := range groups(items, facet) {
+		s.facet = facet(list[0])
+		slices.SortStableFunc(list, func(a, b item) int { return Compare(a.Row, b.Row) })
 		s.out = nil
 		for _, g := range groups(list, pointOf) {
 			s.throughput(g)
 			s.tail(g)
 			s.samples(g)
 		}
-		for _, g := range groups(list, func(r results.Row) string { return r.TargetRPS }) {
+		for _, g := range groups(list, func(r item) string { return r.TargetRPS }) {
 			s.byPayload(g)
 		}
-		for _, g := range groups(list, func(r results.Row) string { return r.Payload.String() }) {
+		for _, g := range groups(list, func(r item) results.Num { return r.Payload }) {
 			s.byRate(g)
 		}
-		for _, g := range groups(list, func(r results.Row) [3]string { return [3]string{r.Transport, dims(r), pointOf(r)} }) {
+		type pair struct {
+			transport, dims string
+			point
+		}
+		for _, g := range groups(list, func(r item) pair { return pair{r.Transport, r.dims, pointOf(r)} }) {
 			s.pairs(g)
 		}
 		slices.SortStableFunc(s.out, func(a, b Chart) int {
@@ -78,13 +96,18 @@ func Of(rows []results.Row, strips []stability.Strip) []Chart {
 	return all
 }
 
-// pointOf is the payload and the rate.
-func pointOf(r results.Row) string { return r.Payload.String() + "/" + r.TargetRPS }
+// point is the payload and the rate.
+type point struct {
+	payload results.Num
+	rate    string
+}
+
+func pointOf(r item) point { return point{r.Payload, r.TargetRPS} }
 
 // groups sorts rows by a key, keys in the order in which they first occur.
-func groups[K comparable](rows []results.Row, key func(results.Row) K) [][]results.Row {
+func groups[K comparable](rows []item, key func(item) K) [][]item {
 	index := map[K]int{}
-	var list [][]results.Row
+	var list [][]item
 	for _, r := range rows {
 		k := key(r)
 		i, ok := index[k]
@@ -100,13 +123,13 @@ func groups[K comparable](rows []results.Row, key func(results.Row) K) [][]resul
 
 // styles gives each name a style of its own, so that a transport looks the same in all charts. Plain names come first: the
 // first eight have a colour to themselves.
-func styles(rows []results.Row) map[string]int {
+func styles(rows []item) map[string]int {
 	m := map[string]int{}
 	for _, plain := range []bool{true, false} {
 		for _, r := range rows {
-			if n := lineName(r); !strings.Contains(n, " ") == plain && (r.Throughput.OK() || r.P50Us.OK()) {
-				if _, ok := m[n]; !ok {
-					m[n] = len(m)
+			if !strings.Contains(r.line, " ") == plain && (r.Throughput.OK() || r.P50Us.OK()) {
+				if _, ok := m[r.line]; !ok {
+					m[r.line] = len(m)
 				}
 			}
 		}
@@ -129,21 +152,21 @@ func (s *selection) note(what ...string) string {
 	return strings.Join(parts, " · ")
 }
 
-func payloadNote(r results.Row) string {
+func payloadNote(r item) string {
 	if v, ok := r.Payload.Value(); ok {
 		return payload(v)
 	}
 	return ""
 }
 
-func rateNote(r results.Row) string {
+func rateNote(r item) string {
 	switch r.TargetRPS {
 	case "":
 		return ""
 	case "max":
 		return "max rate"
 	}
-	return amount(mustParse(r.TargetRPS)) + "/s"
+	return amount(number(r.TargetRPS)) + "/s"
 }
 
 // add keeps a chart, under a name that no other has.

@@ -3,6 +3,7 @@ package charts
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"msgbench/results"
@@ -15,7 +16,7 @@ type Facet struct {
 }
 
 // FacetOf gives the facet of a row.
-func FacetOf(r results.Row) Facet {
+func FacetOf(r *results.Row) Facet {
 	f := Facet{r.Machine, "", r.Scenario, r.Mode, r.Scope, r.Loop, r.Latency}
 	if r.Verdict == results.Imported {
 		f.Source = r.Source
@@ -66,8 +67,9 @@ func (f Facet) Where() string {
 }
 
 // Name tells a row from the others of its facet that have the same payload and rate. "~" is before unstable ones.
-func Name(r results.Row) string {
-	s := lineName(r)
+func Name(r *results.Row) string { return marked(r, lineName(r, dims(r))) }
+
+func marked(r *results.Row, s string) string {
 	if r.Verdict == results.Unstable {
 		s = "~ " + s
 	}
@@ -75,7 +77,7 @@ func Name(r results.Row) string {
 }
 
 // lineName is Name without the mark: rows that differ in payload or rate only share it.
-func lineName(r results.Row) string {
+func lineName(r *results.Row, dims string) string {
 	s := r.Transport
 	if s == "-" {
 		s = r.Scenario
@@ -83,11 +85,11 @@ func lineName(r results.Row) string {
 	if r.Client != "go" || r.Server != "go" {
 		s += " " + r.Client + "→" + r.Server
 	}
-	return strings.Join(strings.Fields(s+" "+dims(r)), " ")
+	return strings.Join(strings.Fields(s+" "+dims), " ")
 }
 
 // dims is what the key has beyond what is in every key, without what is part of the facet.
-func dims(r results.Row) string {
+func dims(r *results.Row) string {
 	c := results.Cell{Scenario: r.Scenario, Transport: r.Transport, Client: r.Client, Server: r.Server, Payload: results.NoPayload}
 	if v, ok := r.Payload.Value(); ok {
 		c.Payload = int(v)
@@ -105,12 +107,12 @@ func dims(r results.Row) string {
 
 // Compare orders rows for tables and charts: by payload, then max before fixed rates, then the publishable ones, the best
 // of them first.
-func Compare(a, b results.Row) int {
+func Compare(a, b *results.Row) int {
 	return cmp.Or(cmp.Compare(a.Payload.Or(-1), b.Payload.Or(-1)), -cmp.Compare(rate(a), rate(b)), better(a, b))
 }
 
 // better orders rows of equal payload and rate: by throughput at max, else by latency.
-func better(a, b results.Row) int {
+func better(a, b *results.Row) int {
 	pa, pb := rank(a), rank(b)
 	order := -cmp.Compare(a.Throughput.Or(-1), b.Throughput.Or(-1))
 	if a.TargetRPS != "max" {
@@ -119,7 +121,7 @@ func better(a, b results.Row) int {
 	return cmp.Or(cmp.Compare(pa, pb), order, strings.Compare(a.Cell, b.Cell))
 }
 
-func rank(r results.Row) int {
+func rank(r *results.Row) int {
 	switch {
 	case results.Publishable(r.Verdict), r.Verdict == results.Imported:
 		return 0
@@ -130,9 +132,18 @@ func rank(r results.Row) int {
 }
 
 // rate puts max before every number.
-func rate(r results.Row) float64 {
+func rate(r *results.Row) float64 {
 	if r.TargetRPS == "max" || r.TargetRPS == "" {
 		return 1e18
 	}
-	return mustParse(r.TargetRPS)
+	return number(r.TargetRPS)
+}
+
+// number is 0 for what is none.
+func number(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0
+	}
+	return v
 }

@@ -12,22 +12,22 @@ import (
 // adds it where there is something to see.
 type selection struct {
 	facet  Facet
-	strips map[string]stability.Strip
+	strips map[string]*stability.Strip
 	styles map[string]int
 	names  map[string]int
 	where  bool // several machines or sources: say which
 	out    []Chart
 }
 
-func (s *selection) series(r results.Row, pts ...sample) series {
-	return series{Name(r), s.styles[lineName(r)], r.Verdict == results.Unstable, pts}
+func (s *selection) series(r item, pts ...sample) series {
+	return series{marked(r.Row, r.line), s.styles[r.line], r.Verdict == results.Unstable, pts}
 }
 
 // throughput at max; at a fixed rate it only repeats the target.
-func (s *selection) throughput(rows []results.Row) {
+func (s *selection) throughput(rows []item) {
 	b := bars{title: "Throughput", note: s.note("per second", payloadNote(rows[0]), rateNote(rows[0])), label: amount}
 	for _, r := range rows {
-		if v, ok := r.Throughput.Value(); ok && v > 0 && rate(r) == 1e18 {
+		if v, ok := r.Throughput.Value(); ok && v > 0 && rate(r.Row) == 1e18 {
 			b.rows = append(b.rows, s.series(r, sample{0, v, r.ThroughputLo.Or(0), r.ThroughputHi.Or(0)}))
 		}
 	}
@@ -37,7 +37,7 @@ func (s *selection) throughput(rows []results.Row) {
 }
 
 // tail is latency by percentile.
-func (s *selection) tail(rows []results.Row) {
+func (s *selection) tail(rows []item) {
 	l := lines{title: "Latency by percentile", note: s.note(s.facet.latency(), payloadNote(rows[0]), rateNote(rows[0])),
 		xName: "percentile: each nine takes the same room", xLabel: percentile, yLabel: duration}
 	shares := []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}
@@ -63,9 +63,9 @@ func (s *selection) tail(rows []results.Row) {
 }
 
 // quantiles are those of the journal, which go further, or those of the row.
-func (s *selection) quantiles(r results.Row) []stability.Quantile {
-	if t := s.strips[r.Cell].Tail; len(t) > 0 && r.P50Us.OK() {
-		return t
+func (s *selection) quantiles(r item) []stability.Quantile {
+	if t := s.strips[r.Cell]; t != nil && len(t.Tail) > 0 && r.P50Us.OK() {
+		return t.Tail
 	}
 	var list []stability.Quantile
 	for _, q := range []struct {
@@ -79,24 +79,24 @@ func (s *selection) quantiles(r results.Row) []stability.Quantile {
 	return list
 }
 
-func (s *selection) byPayload(rows []results.Row) {
-	size := func(r results.Row) (float64, bool) { return r.Payload.Value() }
+func (s *selection) byPayload(rows []item) {
+	size := func(r item) (float64, bool) { return r.Payload.Value() }
 	s.median(ByPayload, "Latency by payload", rateNote(rows[0]), "payload", rows, size, octaves, payload)
 }
 
 // byRate leaves out max: its latency is not a response time.
-func (s *selection) byRate(rows []results.Row) {
-	target := func(r results.Row) (float64, bool) { return rate(r), rate(r) < 1e18 }
+func (s *selection) byRate(rows []item) {
+	target := func(r item) (float64, bool) { return rate(r.Row), rate(r.Row) < 1e18 }
 	s.median(ByRate, "Latency by rate", payloadNote(rows[0]), "target, per second", rows, target, math.Log10, amount)
 }
 
 // median draws p50 over x, with a line for each name that has two points at least.
-func (s *selection) median(k Kind, title, what, xName string, rows []results.Row, x func(results.Row) (float64, bool),
+func (s *selection) median(k Kind, title, what, xName string, rows []item, x func(item) (float64, bool),
 	space func(float64) float64, label func(float64) string) {
 	l := lines{title: title, note: s.note("p50 of the "+s.facet.latency(), what), xName: xName, xLabel: label, yLabel: duration}
 	var xs []float64
-	for _, g := range groups(rows, lineName) {
-		line := series{name: lineName(g[0]), style: s.styles[lineName(g[0])]}
+	for _, g := range groups(rows, func(r item) string { return r.line }) {
+		line := series{name: g[0].line, style: s.styles[g[0].line]}
 		for _, r := range g {
 			at, ok := x(r)
 			v, told := r.P50Us.Value()
@@ -127,14 +127,14 @@ func (s *selection) median(k Kind, title, what, xName string, rows []results.Row
 }
 
 // pairs is the heat map of clients and servers.
-func (s *selection) pairs(rows []results.Row) {
+func (s *selection) pairs(rows []item) {
 	r := rows[0]
-	h := heat{title: "Client × server", cells: map[[2]string]heatCell{}, more: rate(r) == 1e18, label: duration}
+	h := heat{title: "Client × server", cells: map[[2]string]heatCell{}, more: rate(r.Row) == 1e18, label: duration}
 	what := "p50 of the " + s.facet.latency()
 	if h.more {
 		what, h.label = "per second", amount
 	}
-	h.note = s.note(r.Transport, dims(r), payloadNote(r), rateNote(r), what)
+	h.note = s.note(r.Transport, r.dims, payloadNote(r), rateNote(r), what)
 	for _, r := range rows {
 		value := r.P50Us
 		if h.more {
@@ -160,11 +160,15 @@ func (s *selection) pairs(rows []results.Row) {
 }
 
 // samples over time, where cells have more than one.
-func (s *selection) samples(rows []results.Row) {
+func (s *selection) samples(rows []item) {
 	c := strips{title: "Samples over time"}
 	metric := ""
 	for _, r := range rows {
-		l := lane{s.series(r), s.strips[r.Cell]}
+		strip := s.strips[r.Cell]
+		if strip == nil {
+			continue
+		}
+		l := lane{s.series(r), *strip}
 		if len(l.Points) > 1 && l.middle() > 0 {
 			c.lanes = append(c.lanes, l)
 			metric = l.Metric

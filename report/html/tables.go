@@ -1,0 +1,288 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"msgbench/report"
+	"msgbench/report/charts"
+	"msgbench/results"
+)
+
+// maxCharts keeps the page of a huge run light; report --charts draws them all.
+const maxCharts = 240
+
+// openCharts is how many of a kind stand open; more are folded.
+const openCharts = 4
+
+// sections are the facets of a run in the order in which they first occur. Rows of samples that never measured anything
+// don't know their kind of latency: they stand with those of the same scenario and loop.
+func sections(id int, d report.Document) []section {
+	rows := slices.Clone(d.Rows)
+	for _, t := range d.References {
+		rows = append(rows, t.Rows...)
+	}
+	adopt(rows)
+	var order []charts.Facet
+	byFacet := map[charts.Facet][]*results.Row{}
+	for i := range rows {
+		r := &rows[i]
+		f := charts.FacetOf(r)
+		if byFacet[f] == nil {
+			order = append(order, f)
+		}
+		byFacet[f] = append(byFacet[f], r)
+	}
+	drawn := map[charts.Facet][]charts.Chart{}
+	for n, c := range charts.Of(rows, d.Strips) {
+		if n < maxCharts {
+			drawn[c.Facet] = append(drawn[c.Facet], c)
+		}
+	}
+	var list []section
+	for n, f := range order {
+		s := section{ID: fmt.Sprintf("s%d-%d", id, n+1), Title: clean(f.Title()), Where: clean(f.Where())}
+		slices.SortStableFunc(byFacet[f], charts.Compare)
+		s.table(byFacet[f])
+		of := map[charts.Kind]int{}
+		for _, c := range drawn[f] {
+			of[c.Kind]++
+		}
+		for _, c := range drawn[f] {
+			svg := template.HTML(c.Inline()) // its text is escaped there
+			if c.Kind == charts.Samples || of[c.Kind] > openCharts {
+				s.Tail = append(s.Tail, svg)
+			} else {
+				s.Charts = append(s.Charts, svg)
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// adopt fills in the kind of latency of rows that have no figures.
+func adopt(rows []results.Row) {
+	key := func(r *results.Row) charts.Facet {
+		f := charts.FacetOf(r)
+		f.Latency = ""
+		return f
+	}
+	known := map[charts.Facet]string{}
+	for i := range rows {
+		r := &rows[i]
+		if k := key(r); r.Latency != "" && known[k] == "" {
+			known[k] = r.Latency
+		}
+	}
+	for i := range rows {
+		if r := &rows[i]; r.Latency == "" {
+			r.Latency = known[key(r)]
+		}
+	}
+}
+
+// column is the head of a column.
+type column struct {
+	Name, Hint string
+	Text       bool // sorts as text, and stands left
+	field      func(*results.Row) field
+}
+
+// field is one value: what people read, and what it sorts by where that is something else.
+type field struct{ Text, Sort string }
+
+var columns = []column{
+	{"transport", "and what differs from the defaults; ~: unstable", true, func(r *results.Row) field { return field{Text: clean(charts.Name(r))} }},
+	{"payload B", "without the envelope of 32 bytes", false, plain(func(r *results.Row) results.Num { return r.Payload })},
+	{"rate", "target, operations per second", false, func(r *results.Row) field {
+		if r.TargetRPS == "max" {
+			return field{"max", "1e18"}
+		}
+		return field{Text: clean(r.TargetRPS)}
+	}},
+	{"per second", "operations: median of the samples", false, func(r *results.Row) field { return field{count(r.Throughput), r.Throughput.String()} }},
+	{"interval", "of the throughput", false, func(r *results.Row) field {
+		if !r.ThroughputLo.OK() || !r.ThroughputHi.OK() {
+			return field{}
+		}
+		return field{count(r.ThroughputLo) + " – " + count(r.ThroughputHi), r.ThroughputLo.String()}
+	}},
+	{"min µs", "", false, micros(func(r *results.Row) results.Num { return r.MinUs })},
+	{"p50 µs", "", false, micros(func(r *results.Row) results.Num { return r.P50Us })},
+	{"p90 µs", "", false, micros(func(r *results.Row) results.Num { return r.P90Us })},
+	{"p95 µs", "", false, micros(func(r *results.Row) results.Num { return r.P95Us })},
+	{"p99 µs", "", false, micros(func(r *results.Row) results.Num { return r.P99Us })},
+	{"p99.9 µs", "", false, micros(func(r *results.Row) results.Num { return r.P999Us })},
+	{"max µs", "", false, micros(func(r *results.Row) results.Num { return r.MaxUs })},
+	{"svc p50 µs", "service time: reply − sent", false, micros(func(r *results.Row) results.Num { return r.SvcP50Us })},
+	{"svc p95 µs", "service time: reply − sent", false, micros(func(r *results.Row) results.Num { return r.SvcP95Us })},
+	{"svc p99 µs", "service time: reply − sent", false, micros(func(r *results.Row) results.Num { return r.SvcP99Us })},
+	{"late p99 µs", "own lateness of the sender", false, micros(func(r *results.Row) results.Num { return r.LateP99 })},
+	{"MB/s", "payload received, 10⁶ bytes", false, decimals(1, func(r *results.Row) results.Num { return r.MBPerS })},
+	{"CPU %", "client, server and broker; 100 is one CPU", false, decimals(0, func(r *results.Row) results.Num { return r.TotalCPU })},
+	{"lost", "messages", false, plain(func(r *results.Row) results.Num { return r.Lost })},
+	{"CPUs", "how those of the two sides are related", true, func(r *results.Row) field { return field{Text: clean(r.CPURelation)} }},
+	{"wait", "", true, func(r *results.Row) field { return field{Text: clean(r.Wait)} }},
+	{"samples", "valid ones", false, plain(func(r *results.Row) results.Num { return r.Samples })},
+	{"verdict", "", true, func(r *results.Row) field {
+		if r.Reason == "" {
+			return field{Text: clean(r.Verdict)}
+		}
+		return field{Text: clean(r.Verdict + ": " + r.Reason)}
+	}},
+}
+
+// table fills in the columns in which a row has something to say. A template would take ten seconds for 100,000 rows, so
+// the rows are written here; text passes through escape, numbers hold no markup.
+func (s *section) table(rows []*results.Row) {
+	s.Count = len(rows)
+	for _, c := range columns {
+		told := func(r *results.Row) bool { v := c.field(r).Text; return v != "" && !(c.Name == "lost" && v == "0") }
+		if slices.ContainsFunc(rows, told) {
+			s.Head = append(s.Head, c)
+		}
+	}
+	var b strings.Builder
+	b.Grow(500 * len(rows))
+	for _, r := range rows {
+		b.WriteString(`<tr class="v-` + escape(r.Verdict) + `" data-k="` + escape(keys(r)) + `">`)
+		for _, c := range s.Head {
+			f := c.field(r)
+			b.WriteString("<td")
+			if c.Text {
+				b.WriteString(` class="t"`)
+			}
+			if v := f.Sort; v != "" {
+				b.WriteString(` data-v="` + escape(v) + `"`)
+			}
+			b.WriteString(">" + escape(f.Text) + "</td>")
+		}
+		b.WriteString("</tr>\n")
+	}
+	s.Rows = template.HTML(b.String())
+}
+
+// escape makes text safe as content and within double quotes.
+func escape(s string) string {
+	if !strings.ContainsAny(s, "&<>\"'\x00") {
+		return s
+	}
+	return template.HTMLEscapeString(s)
+}
+
+// filter is a choice of values of one column.
+type filter struct {
+	Name    string
+	Choices []string
+}
+
+var filterColumns = []struct {
+	name string
+	of   func(*results.Row) string
+}{
+	{"scenario", func(r *results.Row) string { return r.Scenario }},
+	{"transport", func(r *results.Row) string { return r.Transport }},
+	{"peers", func(r *results.Row) string { return strings.Trim(r.Client+"-"+r.Server, "-") }},
+	{"payload", func(r *results.Row) string { return r.Payload.String() }},
+	{"rate", func(r *results.Row) string { return r.TargetRPS }},
+	{"verdict", func(r *results.Row) string { return r.Verdict }},
+}
+
+// key is a value as the filters compare it.
+func key(s string) string { return strings.ReplaceAll(clean(s), "|", "/") }
+
+func keys(r *results.Row) string {
+	var b strings.Builder
+	for i, c := range filterColumns {
+		if i > 0 {
+			b.WriteByte('|')
+		}
+		b.WriteString(key(c.of(r)))
+	}
+	return b.String()
+}
+
+// filters offer what occurs; one value is no choice, but its place in the keys stays.
+func filters(docs []report.Document) []filter {
+	list := make([]filter, len(filterColumns))
+	for i, c := range filterColumns {
+		seen := map[string]bool{}
+		add := func(rows []results.Row) {
+			for j := range rows {
+				if k := key(c.of(&rows[j])); k != "" && !seen[k] {
+					seen[k] = true
+					list[i].Choices = append(list[i].Choices, k)
+				}
+			}
+		}
+		list[i].Name = c.name
+		for _, d := range docs {
+			add(d.Rows)
+			for _, t := range d.References {
+				add(t.Rows)
+			}
+		}
+		slices.SortFunc(list[i].Choices, func(a, b string) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b)) })
+	}
+	return list
+}
+
+// size sorts numbers by value, before text.
+func size(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 1e300
+	}
+	return v
+}
+
+func plain(of func(*results.Row) results.Num) func(*results.Row) field {
+	return func(r *results.Row) field { return field{Text: of(r).String()} }
+}
+
+func decimals(n int, of func(*results.Row) results.Num) func(*results.Row) field {
+	return func(r *results.Row) field {
+		v, ok := of(r).Value()
+		if !ok {
+			return field{}
+		}
+		return field{Text: strconv.FormatFloat(v, 'f', n, 64)}
+	}
+}
+
+// micros shows the digits that matter to people and sorts by them all.
+func micros(of func(*results.Row) results.Num) func(*results.Row) field {
+	return func(r *results.Row) field {
+		v, ok := of(r).Value()
+		if !ok {
+			return field{}
+		}
+		digits := 2
+		switch {
+		case v >= 1000:
+			digits = 0
+		case v >= 100:
+			digits = 1
+		}
+		return field{Text: strconv.FormatFloat(v, 'f', digits, 64)}
+	}
+}
+
+// count is a rate for people: 2.48M, 65.3k, 998.
+func count(n results.Num) string {
+	v, ok := n.Value()
+	switch {
+	case !ok:
+		return ""
+	case v >= 999_950:
+		return strconv.FormatFloat(v/1e6, 'f', 2, 64) + "M"
+	case v >= 999.5:
+		return strconv.FormatFloat(v/1e3, 'f', 1, 64) + "k"
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
