@@ -51,6 +51,8 @@ type cellSpec struct {
 	Subscribers words `yaml:"subscribers"`
 	Channels    words `yaml:"channels"`
 	Buffer      words `yaml:"buffer"`
+	Scope       words `yaml:"scope"`
+	Handoff     words `yaml:"handoff"`
 	NoDelay     words `yaml:"nodelay"`
 	Pin         words `yaml:"pin"`
 }
@@ -58,7 +60,7 @@ type cellSpec struct {
 // dims are the dimensions that an entry sets.
 func (s cellSpec) dims() map[string]words {
 	all := map[string]words{"wait": s.Wait, "mode": s.Mode, "depth": s.Depth, "subscribers": s.Subscribers,
-		"channels": s.Channels, "buffer": s.Buffer, "nodelay": s.NoDelay, "pin": s.Pin}
+		"channels": s.Channels, "buffer": s.Buffer, "scope": s.Scope, "handoff": s.Handoff, "nodelay": s.NoDelay, "pin": s.Pin}
 	maps.DeleteFunc(all, func(_ string, w words) bool { return len(w) == 0 })
 	return all
 }
@@ -205,6 +207,7 @@ func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, pay
 		return cell, rate.errorf("rate: %s runs at max only", s.Name)
 	}
 	var info transports.Info
+	var brokered transports.Brokered
 	if s.NoTransport != (transport.text == noTransport) {
 		return cell, transport.errorf("transport: %s takes none: leave it out", s.Name)
 	}
@@ -214,8 +217,9 @@ func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, pay
 			return cell, err
 		}
 		info = t.Info()
+		brokered, _ = t.(transports.Brokered)
 	}
-	if err := setDims(&cell, s, info, dims); err != nil {
+	if err := setDims(&cell, s, info, brokered, dims); err != nil {
 		return cell, err
 	}
 	if s.NoTransport {
@@ -232,7 +236,7 @@ func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, pay
 }
 
 // setDims puts the dimensions of a cell where they belong: those at their default beside the key, the others into it.
-func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, given map[string]word) error {
+func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, brokered transports.Brokered, given map[string]word) error {
 	put := func(name, value, standard string) {
 		if value == standard {
 			cell.Defaults[name] = value
@@ -276,6 +280,11 @@ func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, giv
 				return w.errorf("nodelay: %q is neither on nor off", w.text)
 			}
 			put("nodelay", w.text, "on")
+		}
+	}
+	if brokered != nil {
+		if err := setScope(cell, s, brokered, given, put, known); err != nil {
+			return err
 		}
 	}
 	for _, d := range s.Dims {

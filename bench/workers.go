@@ -104,6 +104,7 @@ type execution struct {
 	placed    map[string][]int // by name of the process
 	sample    *results.Sample
 	processes []*process
+	broker    string // endpoint of the process in the middle; empty where there is none
 }
 
 // prepare finds out which processes the cell has and where they belong.
@@ -161,7 +162,7 @@ func (e *execution) run(ctx context.Context) error {
 	}
 	var others []*results.Measurement
 	for _, p := range e.processes {
-		if p == driver {
+		if p == driver || p.role == results.Broker {
 			continue
 		}
 		var o results.Measurement
@@ -171,6 +172,9 @@ func (e *execution) run(ctx context.Context) error {
 		others = append(others, &o)
 	}
 	if err := e.scenario.Join(e.params, &m, others); err != nil {
+		return err
+	}
+	if err := e.joinBroker(ctx, &m); err != nil {
 		return err
 	}
 	if err := join(&m, others); err != nil {
@@ -185,6 +189,11 @@ func (e *execution) run(ctx context.Context) error {
 
 // startAll starts the processes, those that listen first, and returns the driver once all of them are connected.
 func (e *execution) startAll(ctx context.Context) (driver *process, err error) {
+	if Brokered(e.cell) {
+		if err := e.startBroker(ctx); err != nil {
+			return nil, err
+		}
+	}
 	var endpoints []string
 	roles := e.scenario.Roles(e.params)
 	for _, role := range roles {
@@ -272,7 +281,7 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 	p, err := startProcess(e.w.spawner, e.w.peers[peer].Path, name, protocol.Args{
 		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
 		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
-		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Dims: dims,
+		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Dims: dims,
 	}, e.placed[name])
 	if err != nil {
 		return nil, err
@@ -317,6 +326,9 @@ func Place(plan pinning.Plan, t pinning.Topology, c results.Cell) (map[string][]
 		}
 	}
 	var names []string
+	if Brokered(c) {
+		names = append(names, results.Broker)
+	}
 	for _, role := range s.Roles(p) {
 		for i := range role.Processes {
 			names = append(names, processName(role, i))

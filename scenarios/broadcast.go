@@ -119,7 +119,7 @@ func publish(s *Side) (*results.Measurement, error) {
 	if err := oneWayClock(); err != nil {
 		return nil, err
 	}
-	p := &publisher{s: s, message: newCounterMessage(s.Params.Payload), control: make([]byte, envelope)}
+	p := &publisher{s: s, message: s.message(), control: make([]byte, envelope)}
 	if s.Broadcast != nil {
 		l, err := s.Broadcast.ListenBroadcast(s.Options)
 		if err != nil {
@@ -294,7 +294,7 @@ func subscribe(s *Side) (*results.Measurement, error) {
 	if err := oneWayClock(); err != nil {
 		return nil, err
 	}
-	r := &subscriber{s: s, in: s.conn(), want: newCounterMessage(s.Params.Payload), control: make([]byte, envelope), marked: math.MaxUint64}
+	r := &subscriber{s: s, in: s.conn(), want: s.message(), control: make([]byte, envelope), marked: math.MaxUint64}
 	if s.Params.Mode != modeFlood {
 		r.latency = newOneWay(s.Params.Rate, 0, 1)
 	}

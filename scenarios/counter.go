@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"msgbench/results"
+	"msgbench/transports"
 )
 
 // counterMessage is the request of ping-pong and pipeline: payloads of 8 B and more start with a counter, which is the
@@ -15,6 +16,17 @@ type counterMessage []byte
 func newCounterMessage(payload int) counterMessage {
 	m := make(counterMessage, envelope+payload)
 	fillPattern(m[envelope:])
+	return m
+}
+
+// message is a counterMessage that the side's connections can carry: those of a service framework tell its fields apart.
+func (s *Side) message() counterMessage {
+	m := newCounterMessage(s.Params.Payload)
+	if len(s.Conns) > 0 {
+		if c, ok := s.conn().(transports.TypedConn); ok {
+			c.Shape(m[envelope:])
+		}
+	}
 	return m
 }
 

@@ -18,7 +18,7 @@ var PingPong = Scenario{
 }
 
 func pingPongClient(s *Side) (*results.Measurement, error) {
-	p := &pinger{requester: newRequester(s.conn()), message: newCounterMessage(s.Params.Payload)}
+	p := &pinger{requester: newRequester(s.conn()), message: s.message()}
 	m, err := drive(s, p.requester, p)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func effectiveDepth(s *Side, size int) int {
 
 func pipelineClient(s *Side) (*results.Measurement, error) {
 	depth := effectiveDepth(s, envelope+s.Params.Payload)
-	p := pipeliner{requester: newRequester(s.conn()), message: newCounterMessage(s.Params.Payload), depth: depth}
+	p := pipeliner{requester: newRequester(s.conn()), message: s.message(), depth: depth}
 	var op operation = &cycler{p}
 	if s.Params.Mode == modeWindow {
 		op = &windower{pipeliner: p, stamps: make([]int64, depth)}

@@ -58,7 +58,7 @@ func newStreamSender(s *Side, index int) *streamSender {
 	n := share(s.Params.Count, index, len(s.Conns))
 	x := &streamSender{
 		conn: s.Conns[index], p: s.Params, index: int64(index), step: int64(len(s.Conns)), every: timedEvery(s.Params, n), most: n,
-		message: newCounterMessage(s.Params.Payload), answer: make([]byte, envelope), series: newSeries(s.Params),
+		message: s.message(), answer: make([]byte, envelope), series: newSeries(s.Params),
 		pacer: measure.Pacer{Yield: !s.LockThread},
 	}
 	if s.Params.Rate > 0 {
@@ -226,7 +226,7 @@ func newStreamReceiver(s *Side, index int) *streamReceiver {
 	n := share(p.Count, index, len(s.Conns))
 	x := &streamReceiver{
 		conn: s.Conns[index], p: p, every: timedEvery(p, n), most: n, span: max(planned(p), int64(p.Window)),
-		own: newCounterMessage(p.Payload), series: newSeries(p), marked: func() {}, nextSize: math.MaxInt64,
+		own: s.message(), series: newSeries(p), marked: func() {}, nextSize: math.MaxInt64,
 	}
 	x.sizes = make([]int64, 0, len(x.series.steps)/10+1)
 	if p.Rate > 0 {

@@ -42,6 +42,9 @@ type Options struct {
 	Depth      int     // messages the scenario wants in flight, to size queues; 0: 1
 	Nagle      bool    // leave TCP_NODELAY off
 	Buffer     int     // bytes of the kernel's buffer in each direction, where Info.Buffers; the system rounds it; 0: its default
+	Broker     string  // endpoint of the process in the middle, where Info.Brokered
+	Scope      Scope   // where Info.Brokered; empty: Stack
+	LockThread bool    // where Info.Brokered: the goroutine that messages are handed to is locked to a thread
 }
 
 // DefaultMaxMessage is what a zero Options.MaxMessage stands for, in bytes.
@@ -58,6 +61,8 @@ type Info struct {
 	LockThread bool
 	// Buffers: Options.Buffer is heeded.
 	Buffers bool
+	// Brokered: a process in the middle forwards the messages; the transport is a Brokered.
+	Brokered bool
 	// Silent: the loss of the peer process is not reported by Recv (some message libraries reconnect forever).
 	Silent bool
 }
@@ -115,6 +120,52 @@ type Broadcaster interface {
 	DialBroadcast(endpoint string, o Options) (Conn, error)
 	// Lossy tells whether messages are dropped by design when a subscriber is slow.
 	Lossy() bool
+}
+
+// Scope says how much of a service framework a message passes through.
+type Scope string
+
+// The scopes. Stack: typed parameters are serialized field by field, forwarded, handed to the goroutine of a component as
+// bytes, deserialized there, and a method is called with them. Raw: bytes are forwarded, and nothing else.
+const (
+	Stack Scope = "stack"
+	Raw   Scope = "raw"
+)
+
+// Brokered is a Transport with a process in the middle, which both ends connect to: Options.Broker says where it is.
+type Brokered interface {
+	Transport
+	// ListenBroker makes the process in the middle.
+	ListenBroker(Options) (Broker, error)
+	// Locks tells whether the caller of a connection made with these options should lock its goroutine to a thread; it
+	// replaces Info.LockThread.
+	Locks(Options) bool
+	// Hops is how many sockets a message crosses one way.
+	Hops() int
+	// Sizes are the payload sizes in bytes that a scope carries, ascending; nil: all.
+	Sizes(Scope) []int
+}
+
+// Broker is the process in the middle.
+type Broker interface {
+	Endpoint() string
+	// Serve forwards messages until Close.
+	Serve() error
+	// Facts are what it has counted.
+	Facts() map[string]string
+	Close() error
+}
+
+// TypedConn is a Conn whose messages are typed calls: Send takes the parameters from the envelope and the payload, and
+// serializes them field by field; Recv deserializes what was handed over, calls the method with the parameters, and returns
+// what the method was called with, as envelope and payload again. A stamp taken just before Send is one before serialization,
+// one taken when Recv has returned is one after deserialization and the entry of the method.
+type TypedConn interface {
+	Conn
+	// Shape changes bytes of any content into a payload whose fields can be told apart; it keeps the first 8.
+	Shape(payload []byte)
+	// WireSizes are the bytes of a request (or one-way message) and of a response with that payload on the wire.
+	WireSizes(payload int) (request, response int)
 }
 
 // The errors that adapters return, wrapped with their name.

@@ -16,7 +16,7 @@ import (
 // Version is the version of the protocol.
 const Version = 1
 
-// The words that begin a line. The runner says Start and Stop, a worker the others.
+// The words that begin a line. The runner says Start, Report and Stop, a worker the others.
 const (
 	Hello     = "hello"     // hello 1 {Description}: the answer to --describe
 	Ready     = "ready"     // ready {ReadyInfo}: listening, or connected
@@ -25,6 +25,7 @@ const (
 	Done      = "done"      // the window has ended
 	Result    = "result"    // result {results.Measurement}
 	Error     = "error"     // error {ErrorInfo}: the last line of a worker that failed
+	Report    = "report"    // to a broker: what has it counted?
 	Stop      = "stop"
 )
 
@@ -84,6 +85,7 @@ type Args struct {
 	Dir       string            // for endpoints
 	Ports     []int             // to listen on, for a peer that can't let the system choose
 	Endpoints []string          // of those who listen, in their order; none for a process that listens itself
+	Broker    string            // endpoint of the process in the middle; empty where there is none, and for itself
 	Dims      map[string]string // all that apply
 }
 
@@ -107,6 +109,9 @@ func (a Args) Words() []string {
 	}
 	for _, e := range a.Endpoints {
 		w = append(w, "endpoint="+e)
+	}
+	if a.Broker != "" {
+		w = append(w, "broker="+a.Broker)
 	}
 	names := make([]string, 0, len(a.Dims))
 	for n := range a.Dims {
@@ -157,6 +162,8 @@ func ParseArgs(words []string) (Args, error) {
 			var p int
 			p, err = strconv.Atoi(value)
 			a.Ports = append(a.Ports, p)
+		case "broker":
+			a.Broker = value
 		case "endpoint":
 			a.Endpoints = append(a.Endpoints, value)
 		default:

@@ -24,7 +24,7 @@ import (
 
 // Main runs one worker to its end: words are its command line, in and out the protocol.
 func Main(words []string, in io.Reader, out io.Writer) error {
-	w := &worker{out: out, start: make(chan protocol.StartInfo, 1), stop: make(chan struct{})}
+	w := &worker{out: out, start: make(chan protocol.StartInfo, 1), report: make(chan struct{}, 1), stop: make(chan struct{})}
 	if len(words) == 1 && words[0] == "--describe" {
 		return w.say(protocol.Hello+" "+fmt.Sprint(protocol.Version), describe())
 	}
@@ -59,11 +59,12 @@ const leaveTime = 300 * time.Millisecond
 const exitOrphan = 3
 
 type worker struct {
-	out   io.Writer
-	start chan protocol.StartInfo
-	stop  chan struct{} // closed by stop
-	mu    sync.Mutex
-	held  []io.Closer // what must be closed, and unlinked, before this process ends
+	out    io.Writer
+	start  chan protocol.StartInfo
+	report chan struct{} // by report, which only a broker gets
+	stop   chan struct{} // closed by stop
+	mu     sync.Mutex
+	held   []io.Closer // what must be closed, and unlinked, before this process ends
 }
 
 // say prints one line of the protocol.
@@ -89,6 +90,11 @@ func (w *worker) listen(in io.Reader) {
 				w.leave()
 			}
 			w.start <- s
+		case protocol.Report:
+			select {
+			case w.report <- struct{}{}:
+			default:
+			}
 		case protocol.Stop:
 			close(w.stop)
 			return
@@ -148,10 +154,14 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 	if err := side.Params.SetDims(args.Dims); err != nil {
 		return nil, err
 	}
+	if args.Role == results.Broker {
+		return w.serveBroker(args)
+	}
 	role, err := scenario.Role(side.Params, args.Role)
 	if err != nil {
 		return nil, err
 	}
+	var brokered transports.Brokered
 	if scenario.NoTransport {
 		if err := w.say(protocol.Ready, protocol.ReadyInfo{}); err != nil {
 			return nil, err
@@ -161,7 +171,9 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 		if err != nil {
 			return nil, err
 		}
-		side.LockThread = transport.Info().LockThread
+		if brokered, err = setBroker(side, transport, args); err != nil {
+			return nil, err
+		}
 		if side.LockThread {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
@@ -186,6 +198,9 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 	if m.Facts == nil {
 		m.Facts = map[string]string{}
 	}
+	if brokered != nil {
+		across(m, side, brokered)
+	}
 	for _, c := range side.Conns {
 		for k, v := range c.Facts() {
 			m.Facts[k] = v
@@ -196,10 +211,9 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 
 // connect listens or dials as the role asks, and says that it is ready.
 func (w *worker) connect(side *scenarios.Side, s scenarios.Scenario, role scenarios.Role, t transports.Transport, args protocol.Args) error {
-	side.Options = transports.Options{
-		Dir: args.Dir, Wait: transports.Wait(args.Dims["wait"]), Pattern: s.Pattern,
-		MaxMessage: s.MaxMessage(side.Params), Depth: side.Params.Depth, Nagle: args.Dims["nodelay"] == "off",
-	}
+	o := &side.Options
+	o.Dir, o.Wait, o.Pattern = args.Dir, transports.Wait(args.Dims["wait"]), s.Pattern
+	o.MaxMessage, o.Depth, o.Nagle = s.MaxMessage(side.Params), side.Params.Depth, args.Dims["nodelay"] == "off"
 	if v, ok := args.Dims["buffer"]; ok {
 		n, err := strconv.Atoi(v)
 		if err != nil {

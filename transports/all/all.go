@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"msgbench/transports"
+	"msgbench/transports/brokered"
 	"msgbench/transports/nng"
 	"msgbench/transports/pipe"
 	"msgbench/transports/shm"
@@ -25,6 +26,8 @@ func Table() []transports.Transport {
 		zmq.NewIPC(),
 		nng.NewTCP(),
 		nng.NewIPC(),
+		brokered.NewTCP(),
+		brokered.NewUnix(),
 	}
 }
 

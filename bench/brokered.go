@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"msgbench/bench/protocol"
+	"msgbench/results"
+	"msgbench/scenarios"
+	"msgbench/transports"
+)
+
+// Brokered tells whether a process in the middle forwards the messages of a cell: only such cells have a scope.
+func Brokered(c results.Cell) bool { return c.Dim("scope") != "" }
+
+// brokerRole is the process in the middle. It is no part of any scenario.
+var brokerRole = scenarios.Role{Name: results.Broker, Processes: 1, Listens: true}
+
+// startBroker starts the process in the middle, which the others will be told of.
+func (e *execution) startBroker(ctx context.Context) error {
+	p, err := e.start(brokerRole, 0, nil, nil)
+	if err != nil {
+		return err
+	}
+	var ready protocol.ReadyInfo
+	if err := p.expect(ctx, protocol.Ready, &ready, e.w.limits.ready); err != nil {
+		return err
+	}
+	if err := checkEndpoints(ready.Endpoints, 1); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	e.broker = ready.Endpoints[0]
+	return nil
+}
+
+// joinBroker ends the process in the middle, once all others have given their results, and adds what it counted.
+func (e *execution) joinBroker(ctx context.Context, m *results.Measurement) error {
+	for _, p := range e.processes {
+		if p.role != results.Broker {
+			continue
+		}
+		if err := p.say(protocol.Report, nil); err != nil {
+			return err
+		}
+		var o results.Measurement
+		if err := p.expect(ctx, protocol.Result, &o, e.w.limits.grace); err != nil {
+			return err
+		}
+		if m.Facts == nil {
+			m.Facts = map[string]string{}
+		}
+		for k, v := range o.Facts {
+			m.Facts[k] = v
+		}
+	}
+	return nil
+}
+
+// The dimensions that only brokered transports have.
+const (
+	handoffGoroutine = "goroutine"
+	handoffThread    = "thread"
+)
+
+// setScope sets the dimensions of a brokered cell, or says which of them does not go together with what. put and known are
+// setDims' own.
+func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, given map[string]word, put func(name, value, standard string), known map[string]bool) error {
+	known["scope"] = true
+	scope := given["scope"]
+	if scope.text == "" {
+		scope.text = string(transports.Stack)
+	}
+	name := t.Info().Name
+	switch transports.Scope(scope.text) {
+	case transports.Stack:
+		if !s.Payload {
+			return scope.errorf("scope: %s of %s has no typed payload: it needs scope=%s", s.Name, name, transports.Raw)
+		}
+		known["handoff"] = true
+		w, ok := given["handoff"]
+		if !ok {
+			w.text = handoffGoroutine
+		}
+		if w.text != handoffGoroutine && w.text != handoffThread {
+			return w.errorf("handoff: %q is neither %s nor %s", w.text, handoffGoroutine, handoffThread)
+		}
+		put("handoff", w.text, handoffGoroutine)
+	case transports.Raw:
+		if w, ok := given["handoff"]; ok {
+			return w.errorf("handoff: scope=%s hands nothing over", transports.Raw)
+		}
+	default:
+		return scope.errorf("scope: %q is neither %s nor %s", scope.text, transports.Stack, transports.Raw)
+	}
+	put("scope", scope.text, string(transports.Stack))
+	if sizes := t.Sizes(transports.Scope(scope.text)); sizes != nil && !slices.Contains(sizes, cell.Payload) {
+		return scope.errorf("payload: scope=%s of %s carries %s B, not %d B (scope=%s carries any)", scope.text, name,
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), "[]"), cell.Payload, transports.Raw)
+	}
+	return nil
+}

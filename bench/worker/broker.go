@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"fmt"
+
+	"msgbench/bench/protocol"
+	"msgbench/results"
+	"msgbench/scenarios"
+	"msgbench/transports"
+	"msgbench/transports/all"
+)
+
+// setBroker sets what a process in the middle, if the transport has one, changes for this side. It is nil where there is none.
+func setBroker(side *scenarios.Side, t transports.Transport, args protocol.Args) (transports.Brokered, error) {
+	side.LockThread = t.Info().LockThread
+	b, ok := t.(transports.Brokered)
+	if !ok {
+		return nil, nil
+	}
+	if args.Broker == "" {
+		return nil, fmt.Errorf("%s needs broker=", args.Transport)
+	}
+	side.Options.Broker = args.Broker
+	side.Options.Scope = transports.Scope(args.Dims["scope"])
+	side.Options.LockThread = args.Dims["handoff"] == "thread"
+	side.LockThread = b.Locks(side.Options)
+	return b, nil
+}
+
+// across corrects what scenarios take for granted of a direct connection: hops, and the bytes of a message.
+func across(m *results.Measurement, side *scenarios.Side, b transports.Brokered) {
+	if m.Hops > 0 {
+		m.Hops = b.Hops()
+	}
+	c, ok := side.Conns[0].(transports.TypedConn)
+	if !ok || side.Params.Payload == results.NoPayload {
+		return
+	}
+	request, response := c.WireSizes(side.Params.Payload)
+	if m.RequestBytes > 0 {
+		m.RequestBytes = int64(request)
+	}
+	if m.ResponseBytes > 0 {
+		m.ResponseBytes = int64(response)
+	}
+}
+
+// serveBroker is the process in the middle. It forwards from the time that it is ready to the runner's report.
+func (w *worker) serveBroker(args protocol.Args) (*results.Measurement, error) {
+	t, err := all.Find(args.Transport)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := t.(transports.Brokered)
+	if !ok {
+		return nil, fmt.Errorf("%s has no broker", args.Transport)
+	}
+	m, err := b.ListenBroker(transports.Options{Dir: args.Dir})
+	if err != nil {
+		return nil, err
+	}
+	w.hold(m)
+	served := make(chan error, 1)
+	go func() { served <- m.Serve() }()
+	if err := w.say(protocol.Ready, protocol.ReadyInfo{Endpoints: []string{m.Endpoint()}}); err != nil {
+		return nil, err
+	}
+	select {
+	case err := <-served:
+		return nil, fmt.Errorf("the router ended: %w", err)
+	case <-w.report:
+	}
+	return &results.Measurement{Facts: m.Facts()}, nil
+}

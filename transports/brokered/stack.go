@@ -1,0 +1,239 @@
+package brokered
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+
+	"msgbench/broker"
+	"msgbench/measure"
+	"msgbench/transports"
+)
+
+// The kinds of messages that scenarios send, as far as they matter here.
+const (
+	kindRequest = 1
+	kindReply   = 2
+	lastKind    = 15 // of those that can be methods
+)
+
+// readAhead is how much a chunk holds beyond one frame, in bytes.
+const readAhead = 64 << 10
+
+// stack is a connection of scope stack. A goroutine of its own receives bytes and hands them, whole frames and as many as
+// there are, to the component: the goroutine that calls Recv, on which parameters are deserialized and methods are called.
+type stack struct {
+	*wire
+	maxFrame int
+
+	chunks chan *chunk // received, not yet taken: the component's queue
+	free   chan *chunk // to receive into
+	done   chan struct{}
+	once   sync.Once
+	wg     sync.WaitGroup
+	err    error // of receiving; valid once chunks is closed
+
+	// Of the component.
+	cur     *chunk
+	params  broker.Params // of the call that is served
+	send    broker.Params
+	methods [lastKind + 1]func(kind uint32, seq uint64, p *broker.Params) []byte
+	flat    []byte
+	entered int64 // when the last request's method was called
+}
+
+// chunk is bytes of whole frames, with what was read behind them.
+type chunk struct {
+	buf   []byte
+	at    int // the next frame
+	whole int // end of the last
+}
+
+var _ transports.TypedConn = (*stack)(nil)
+
+// chunkCount is how many chunks there are: one is served while the other is filled.
+const chunkCount = 2
+
+func newStack(t *Transport, link *broker.Link, o transports.Options, w way) (*stack, error) {
+	c := &stack{maxFrame: o.MaxMessage + frameExtra, chunks: make(chan *chunk, chunkCount), free: make(chan *chunk, chunkCount),
+		done: make(chan struct{}), flat: make([]byte, max(o.MaxMessage, transports.EnvelopeSize))}
+	c.wire = newWire(t, link, o, w, o.MaxMessage)
+	if err := c.openPolled(link.Conn, o); err != nil {
+		return nil, err
+	}
+	for range chunkCount {
+		c.free <- &chunk{buf: make([]byte, c.maxFrame+readAhead)}
+	}
+	for kind := range c.methods {
+		c.methods[kind] = c.called
+	}
+	c.methods[kindRequest] = c.request
+	early := link.In.Rest()
+	c.wg.Go(func() { c.receive(early) })
+	c.facts["handoffs"] = "1"
+	c.facts["handoff"] = "goroutine"
+	if o.LockThread {
+		c.facts["handoff"] = "thread"
+	}
+	return c, nil
+}
+
+// receive fills chunks until the connection ends. rest is what was read before.
+func (c *stack) receive(rest []byte) {
+	defer close(c.chunks)
+	for {
+		var k *chunk
+		select {
+		case k = <-c.free:
+		case <-c.done:
+			c.err = transports.ErrClosed
+			return
+		}
+		whole, all, err := broker.Batch(c.stream, k.buf, copy(k.buf, rest), c.maxFrame)
+		if err != nil {
+			c.err = err
+			return
+		}
+		k.at, k.whole = 0, whole
+		rest = append(rest[:0], k.buf[whole:all]...)
+		select {
+		case c.chunks <- k:
+		case <-c.done:
+			c.err = transports.ErrClosed
+			return
+		}
+	}
+}
+
+// next is the next frame that was handed over, checked.
+func (c *stack) next() ([]byte, error) {
+	for c.cur == nil || c.cur.at == c.cur.whole {
+		if c.cur != nil {
+			c.free <- c.cur
+			c.cur = nil
+		}
+		k, ok := <-c.chunks
+		if !ok {
+			return nil, c.err
+		}
+		c.cur = k
+	}
+	k := c.cur
+	n, err := broker.CheckHead(k.buf[k.at:k.whole], c.maxFrame)
+	if err != nil {
+		return nil, err
+	}
+	f := k.buf[k.at : k.at+n : k.at+n]
+	k.at += n
+	return f, broker.CheckSum(f)
+}
+
+// Recv serves the next call, and returns what it was called with.
+func (c *stack) Recv() ([]byte, error) {
+	for !c.stream.Closed() {
+		if c.gone {
+			return nil, io.EOF
+		}
+		f, err := c.next()
+		if err == nil {
+			var ours bool
+			if ours, err = c.ours(f); err == nil && !ours {
+				continue
+			}
+		}
+		if err == nil {
+			if broker.BufTypeOf(f) == broker.BufFlat {
+				return broker.Body(f), nil
+			}
+			return c.call(f)
+		}
+		return nil, c.received(err)
+	}
+	return nil, c.received(transports.ErrClosed)
+}
+
+// call deserializes the parameters of a call and calls its method.
+func (c *stack) call(f []byte) ([]byte, error) {
+	kind, size, ok := broker.MethodParts(broker.MessageOf(f))
+	if !ok || kind > lastKind || size > len(c.flat)-transports.EnvelopeSize {
+		return nil, fmt.Errorf("%s: receive: no method %d: %w", c.name, broker.MessageOf(f), transports.ErrFrame)
+	}
+	if err := c.params.Parse(broker.Body(f), kind == kindReply, size); err != nil {
+		return nil, fmt.Errorf("%s: receive: method %d: %w (%w)", c.name, broker.MessageOf(f), err, transports.ErrFrame)
+	}
+	return c.methods[kind](kind, broker.SequenceOf(f), &c.params), nil
+}
+
+// request is the method of a request: it notes when it was called, which goes back with the response.
+func (c *stack) request(kind uint32, seq uint64, p *broker.Params) []byte {
+	c.entered = measure.Now()
+	return c.called(kind, seq, p)
+}
+
+// called is a method: it gives its parameters to the scenario, as envelope and payload.
+func (c *stack) called(kind uint32, seq uint64, p *broker.Params) []byte {
+	m := c.flat[:transports.EnvelopeSize+p.Data.Size]
+	binary.LittleEndian.PutUint64(m, seq)
+	binary.LittleEndian.PutUint64(m[8:], uint64(p.T1))
+	binary.LittleEndian.PutUint32(m[16:], kind)
+	binary.LittleEndian.PutUint32(m[20:], uint32(p.Data.Size))
+	binary.LittleEndian.PutUint64(m[24:], 0)
+	p.Data.Put(m[transports.EnvelopeSize:])
+	return m
+}
+
+// Send calls a method of the other end: its parameters are what envelope and payload hold. What is no call, because its
+// size has no type, goes as it is.
+func (c *stack) Send(msg []byte) error {
+	index := broker.LadderIndex(len(msg) - transports.EnvelopeSize)
+	if index < 0 || len(msg) > c.max {
+		return c.sendFlat(msg)
+	}
+	kind := binary.LittleEndian.Uint32(msg[16:])
+	size := len(msg) - transports.EnvelopeSize
+	if kind > lastKind || int(binary.LittleEndian.Uint32(msg[20:])) != size || binary.LittleEndian.Uint64(msg[24:]) != 0 ||
+		c.send.Data.Parse(msg[transports.EnvelopeSize:], size) != nil {
+		return c.sendFlat(msg)
+	}
+	return c.sendCall(kind, index, binary.LittleEndian.Uint64(msg), int64(binary.LittleEndian.Uint64(msg[8:])))
+}
+
+// sendCall serializes the parameters in c.send and sends them.
+func (c *stack) sendCall(kind uint32, index int, seq uint64, stamp int64) error {
+	p := &c.send
+	p.ID, p.T1 = uint32(seq), stamp
+	call, response := broker.CallNotify, kind == kindReply
+	switch kind {
+	case kindRequest:
+		call = broker.CallRequest
+	case kindReply:
+		call, p.T2 = broker.CallResponse, c.entered
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.out[:broker.HeaderSize+p.Size(response)]
+	broker.SetCall(f, broker.BufTyped, broker.Method(kind, index), seq, call)
+	p.Put(f[broker.HeaderSize:], response)
+	broker.Seal(f, nil)
+	return c.sent(c.stream.WriteBoth(f, nil))
+}
+
+// Shape makes a payload one of the ladder's.
+func (*stack) Shape(payload []byte) { broker.Shape(payload) }
+
+// WireSizes are header, parameters and payload.
+func (*stack) WireSizes(payload int) (request, response int) {
+	return broker.HeaderSize + broker.RequestBase + payload, broker.HeaderSize + broker.ResponseBase + payload
+}
+
+// InFlight counts with the larger of a call's two sizes.
+func (c *stack) InFlight(size int) int { return max(1, c.full(frameExtra+size)) }
+
+// Close closes the connection and ends its goroutine.
+func (c *stack) Close() error {
+	c.once.Do(func() { close(c.done) })
+	err := c.stream.Close()
+	c.wg.Wait()
+	return err
+}
