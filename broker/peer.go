@@ -332,13 +332,13 @@ func (p *peer) write() {
 			return
 		}
 		b := p.queue
-		p.queue, p.writing = p.spare[:0], true
+		p.queue, p.spare, p.writing = p.spare[:0], nil, true
 		p.room.Broadcast()
 		p.mu.Unlock()
 		_, err := p.nc.Write(b)
 		p.mu.Lock()
 		p.writing = false
-		if cap(b) <= 2*p.r.o.Queue {
+		if cap(b) <= 2*p.r.o.Queue { // one large frame must not keep its memory for good
 			p.spare = b[:0]
 		}
 		if err != nil {

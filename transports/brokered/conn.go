@@ -59,7 +59,7 @@ func (x *wire) sendFlat(msg []byte) error {
 	x.seq++
 	broker.SetCall(x.out, broker.BufFlat, 0, x.seq, broker.CallNotify)
 	head, body := x.out[:broker.HeaderSize], msg
-	if len(msg) <= min(copyLimit, len(x.out)-broker.HeaderSize) {
+	if len(msg) <= len(x.out)-broker.HeaderSize {
 		head, body = x.out[:broker.HeaderSize+copy(x.out[broker.HeaderSize:], msg)], nil
 	}
 	broker.Seal(head, body)
