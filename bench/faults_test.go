@@ -53,6 +53,8 @@ func faultyWorker(words []string) error {
 		os.Exit(7)
 	case "hangs at once":
 		hang()
+	case "deaf":
+		return worker.Main(words, deafIn{}, os.Stdout)
 	case "nonsense":
 		fmt.Println("lorem ipsum")
 		hang()
@@ -73,6 +75,11 @@ func faultyWorker(words []string) error {
 	}
 	return worker.Main(words, os.Stdin, &lineHook{fault: fault, out: os.Stdout})
 }
+
+// deafIn is a standard input that never says anything, and never ends.
+type deafIn struct{}
+
+func (deafIn) Read([]byte) (int, error) { select {} }
 
 // lineHook changes what a real worker does when it prints a certain line.
 type lineHook struct {
@@ -300,6 +307,22 @@ func TestSample(t *testing.T) {
 				t.Errorf("no resident size of the %s: %v", role, m.RSS)
 			}
 		}
+	}
+}
+
+// Processes that hear nothing are waited for together, not one after the other.
+func TestDeafWorkersAreKilledTogether(t *testing.T) {
+	w := testWorkers(t)
+	t.Setenv(faultVar, "subscriber:deaf")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	cell := results.Cell{Scenario: "broadcast", Transport: "uds", Client: "go", Server: "go", Payload: 8, Dims: map[string]string{"subscribers": "6", "mode": "flood"}}
+	if _, err := w.Sample(ctx, cell); err == nil {
+		t.Fatal("no error")
+	}
+	ended, _ := ctx.Deadline()
+	if d := time.Since(ended); d > 4*leaveTime {
+		t.Errorf("six deaf workers were gone %s after the end, want about %s", d, leaveTime)
 	}
 }
 

@@ -162,16 +162,29 @@ func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 }
 
-// end waits until the process has ended, and kills it if that takes longer than grace.
-func (p *process) end(grace time.Duration) error {
+// dismiss ends what the process has to do with us: its standard input, and our listening.
+func (p *process) dismiss() {
 	p.ended.Do(func() {
 		close(p.quit)
 		p.stdin.Close()
 	})
+}
+
+// end waits until the process has ended, and kills it if that takes longer than grace.
+func (p *process) end(grace time.Duration) error { return p.endBy(time.Now().Add(grace), grace) }
+
+// endBy is end where the grace ends at a time that several processes share.
+func (p *process) endBy(deadline time.Time, grace time.Duration) error {
+	p.dismiss()
 	select {
 	case <-p.exited:
 		return p.err
-	case <-time.After(grace):
+	case <-time.After(time.Until(deadline)):
+	}
+	select {
+	case <-p.exited:
+		return p.err
+	default:
 	}
 	p.kill()
 	<-p.exited

@@ -438,10 +438,13 @@ func (e *execution) end(runErr error) error {
 	for _, p := range e.processes {
 		if runErr == nil {
 			errs = append(errs, p.say(protocol.Stop, nil))
+		} else {
+			p.dismiss() // all at once: each may take that long
 		}
 	}
+	deadline := time.Now().Add(wait)
 	for _, p := range e.processes {
-		err := p.end(wait)
+		err := p.endBy(deadline, wait)
 		if runErr == nil && err != nil {
 			errs = append(errs, fmt.Errorf("%s after its result: %w", p.name, err))
 		}

@@ -197,7 +197,7 @@ func sizes(row *results.Row, valid []placed) {
 	row.RSSBytes = told(receiverRSS)
 }
 
-// receiverRSS is the memory of the process that receives: the largest subscriber, else the server, else the only one.
+// receiverRSS is the memory of the role that receives: all subscribers together, the server, or the only process.
 func receiverRSS(m *results.Measurement) int64 {
 	var server, client int64
 	for role, v := range m.RSS {
