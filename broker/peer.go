@@ -35,8 +35,9 @@ type peer struct {
 	buf     []byte
 	w       int // bytes read and not yet consumed
 	greeted bool
-	last    *peer // the last target
-	strays  int
+	last    *peer     // the last target
+	strays  int       // messages in a row to nobody
+	strayed time.Time // the first of them
 
 	// Under the router's lock.
 	services  []*service // that it provides
@@ -240,12 +241,15 @@ func (p *peer) forward(b []byte, frames int) error {
 	return nil
 }
 
-// stray tells the sender that a message has no receiver. One that goes on all the same is closed: it may be one that only
-// sends, and would else never know.
+// stray tells the sender that a message has no receiver. One that goes on for longer than what it had under way can last is
+// closed: it may be one that only sends, and would else never know.
 func (p *peer) stray(b []byte, frames int) error {
 	p.r.n.undeliverable.Add(int64(frames))
+	if p.strays == 0 {
+		p.strayed = time.Now()
+	}
 	p.strays += frames
-	if p.strays > maxStrays {
+	if p.strays > maxStrays && time.Since(p.strayed) > strayTime {
 		return fmt.Errorf("%d messages in a row to %d, which is nobody", p.strays, TargetOf(b))
 	}
 	p.deliver(Frame(Header{BufType: BufControl, Event: Undeliverable, Source: TargetOf(b), Target: p.cookie,

@@ -37,7 +37,8 @@ const (
 	maxMethods   = 1024 // of one service
 	maxName      = 255  // bytes
 	maxInterests = 256  // services found or subscribed to by one consumer
-	maxStrays    = 64   // messages in a row to targets that do not exist
+	maxStrays    = 64   // messages in a row to targets that do not exist, if they go on for strayTime
+	strayTime    = 300 * time.Millisecond
 	helloTime    = 5 * time.Second
 	missedBeats  = 6
 )
