@@ -44,6 +44,7 @@ func Page(docs ...report.Document) ([]byte, error) {
 	for _, r := range p.Runs {
 		for _, t := range r.Sections {
 			p.Count += t.Count
+			p.Contents++
 		}
 	}
 	p.Filters = filters(docs)
@@ -60,13 +61,14 @@ func Page(docs ...report.Document) ([]byte, error) {
 
 // page is what the template shows.
 type page struct {
-	Title   string
-	Style   template.CSS
-	Script  template.JS
-	Policy  string
-	Runs    []run
-	Filters []filter
-	Count   int // rows
+	Title    string
+	Style    template.CSS
+	Script   template.JS
+	Policy   string
+	Runs     []run
+	Filters  []filter
+	Count    int // rows
+	Contents int // sections
 }
 
 type run struct {
@@ -92,8 +94,8 @@ type section struct {
 	ID, Title, Where string
 	Charts, Tail     []template.HTML // Tail: those that are many, folded
 	Head             []column
-	Rows             template.HTML
-	Count            int // of rows
+	Rows, Late       template.HTML // Late: those beyond firstRows
+	Count            int           // of rows
 }
 
 func newRun(id int, d report.Document, several bool) run {

@@ -16,8 +16,12 @@ import (
 // maxCharts keeps the page of a huge run light; report --charts draws them all.
 const maxCharts = 240
 
-// openCharts is how many of a kind stand open; more are folded.
-const openCharts = 4
+// firstRows is how many rows of a table are shown before someone asks for all: thousands take a browser seconds. page.js has
+// the same number. The rest stands in a noscript, which a browser that runs scripts takes as a mere text.
+const firstRows = 200
+
+// openCharts is how many of a kind stand open; the others are folded.
+const openCharts = 2
 
 // sections are the facets of a run in the order in which they first occur. Rows of samples that never measured anything
 // don't know their kind of latency: they stand with those of the same scenario and loop.
@@ -51,8 +55,6 @@ func sections(id int, d report.Document) []section {
 		of := map[charts.Kind]int{}
 		for _, c := range drawn[f] {
 			of[c.Kind]++
-		}
-		for _, c := range drawn[f] {
 			svg := template.HTML(c.Inline()) // its text is escaped there
 			if c.Kind == charts.Samples || of[c.Kind] > openCharts {
 				s.Tail = append(s.Tail, svg)
@@ -138,7 +140,8 @@ var columns = []column{
 }
 
 // table fills in the columns in which a row has something to say. A template would take ten seconds for 100,000 rows, so
-// the rows are written here; text passes through escape, numbers hold no markup.
+// the rows are written here; every text passes through escape. End tags of cells and rows are left out, as HTML allows:
+// they are a fifth of a large page.
 func (s *section) table(rows []*results.Row) {
 	s.Count = len(rows)
 	for _, c := range columns {
@@ -147,24 +150,30 @@ func (s *section) table(rows []*results.Row) {
 			s.Head = append(s.Head, c)
 		}
 	}
+	first := min(firstRows, len(rows))
+	s.Rows, s.Late = s.markup(rows[:first]), s.markup(rows[first:])
+}
+
+// markup has a line for each row: page.js cuts it there.
+func (s *section) markup(rows []*results.Row) template.HTML {
 	var b strings.Builder
 	b.Grow(500 * len(rows))
 	for _, r := range rows {
-		b.WriteString(`<tr class="v-` + escape(r.Verdict) + `" data-k="` + escape(keys(r)) + `">`)
+		b.WriteString(`<tr class="v-` + escape(clean(r.Verdict)) + `" data-k="` + escape(keys(r)) + `">`)
 		for _, c := range s.Head {
 			f := c.field(r)
 			b.WriteString("<td")
 			if c.Text {
 				b.WriteString(` class="t"`)
 			}
-			if v := f.Sort; v != "" {
-				b.WriteString(` data-v="` + escape(v) + `"`)
+			if f.Sort != "" {
+				b.WriteString(` data-v="` + escape(f.Sort) + `"`)
 			}
-			b.WriteString(">" + escape(f.Text) + "</td>")
+			b.WriteString(">" + escape(f.Text))
 		}
-		b.WriteString("</tr>\n")
+		b.WriteByte('\n')
 	}
-	s.Rows = template.HTML(b.String())
+	return template.HTML(b.String())
 }
 
 // escape makes text safe as content and within double quotes.
