@@ -27,7 +27,7 @@ const (
 type conn struct {
 	name, kind string
 	max        int // bytes of the largest message
-	queue      int // messages, of a PAIR socket
+	queue      int // messages, of a PAIR, PUB or SUB socket
 	nagle      bool
 	self       uint16 // the protocol of this side
 	sock       mangos.Socket
@@ -71,10 +71,10 @@ func (c *conn) event(e mangos.PipeEvent, p mangos.Pipe) {
 
 // limit is the largest body on the wire in bytes: a message, and the number of the request before it.
 func (c *conn) limit() int {
-	if c.self == mangos.ProtoPair {
-		return c.max
+	if c.self == mangos.ProtoReq || c.self == mangos.ProtoRep {
+		return c.max + 4
 	}
-	return c.max + 4
+	return c.max
 }
 
 // dial connects and returns once the socket has the pipe.
@@ -127,7 +127,7 @@ func (c *conn) Recv() ([]byte, error) {
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	if m == c.pipe.last {
+	if c.pipe.isLast(m) {
 		c.over.Store(true)
 		return nil, c.wrap(c.fate.Err())
 	}

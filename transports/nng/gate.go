@@ -8,19 +8,20 @@ import (
 	"go.nanomsg.org/mangos/v3"
 )
 
-// gate is the listener that the library gets. It lets one peer in: the socket is closed, and unlinked, as soon as one
-// has completed the handshake, so that none can take its place later.
+// gate is the listener that the library gets. It lets one peer in, or many for a broadcast: the socket is closed, and
+// unlinked, as soon as the one has completed the handshake, so that none can take its place later.
 type gate struct {
 	noOptions
 	l       net.Listener
+	many    bool
 	address string
 	shake   func(net.Conn) (*pipe, error)
-	use     func(*pipe)   // told the peer before the library gets it
-	won     chan *pipe    // the one peer
+	use     func(*pipe)   // told a peer before the library gets it
+	won     chan *pipe    // peers that have completed the handshake
 	done    chan struct{} // closed by Close
 
 	mu     sync.Mutex
-	taken  bool              // one has completed the handshake
+	taken  bool              // the one has completed the handshake
 	given  bool              // and the library has it
 	closed bool              // by Close
 	guests map[net.Conn]bool // connections that have not completed the handshake
@@ -28,10 +29,10 @@ type gate struct {
 
 var _ mangos.TranListener = (*gate)(nil)
 
-func newGate(l net.Listener, address string, shake func(net.Conn) (*pipe, error), use func(*pipe)) *gate {
+func newGate(l net.Listener, address string, many bool, shake func(net.Conn) (*pipe, error), use func(*pipe)) *gate {
 	g := &gate{
-		l: l, address: address, shake: shake, use: use,
-		won: make(chan *pipe, 1), done: make(chan struct{}), guests: map[net.Conn]bool{},
+		l: l, address: address, many: many, shake: shake, use: use,
+		won: make(chan *pipe), done: make(chan struct{}), guests: map[net.Conn]bool{},
 	}
 	go g.serve()
 	return g
@@ -61,20 +62,27 @@ func (g *gate) serve() {
 	}
 }
 
-// greet shakes hands. The first that succeeds is the peer, the others are turned away.
+// greet shakes hands. The first that succeeds is the peer, the others are turned away, unless there may be many.
 func (g *gate) greet(raw net.Conn) {
 	p, err := g.shake(raw)
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	delete(g.guests, raw)
 	if err != nil || g.taken || g.closed {
+		g.mu.Unlock()
 		raw.Close()
 		return
 	}
-	g.taken = true
-	g.l.Close()
-	g.turnAway()
-	g.won <- p
+	if !g.many {
+		g.taken = true
+		g.l.Close()
+		g.turnAway()
+	}
+	g.mu.Unlock()
+	select {
+	case g.won <- p:
+	case <-g.done:
+		p.Close()
+	}
 }
 
 // turnAway closes the connections that have not completed the handshake. g.mu is held.
@@ -87,7 +95,7 @@ func (g *gate) turnAway() {
 // Listen has nothing to do: the socket listens already.
 func (g *gate) Listen() error { return nil }
 
-// Accept gives the library the peer, and then blocks until Close, since the library asks for more without end.
+// Accept gives the library a peer. After the last it blocks until Close, since the library asks for more without end.
 func (g *gate) Accept() (mangos.TranPipe, error) {
 	select {
 	case p := <-g.won:
@@ -105,7 +113,7 @@ func (g *gate) Accept() (mangos.TranPipe, error) {
 	}
 }
 
-// Close ends Accept and drops all but a peer that the library has.
+// Close ends Accept and drops all but what the library has.
 func (g *gate) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,11 +124,6 @@ func (g *gate) Close() error {
 	close(g.done)
 	g.l.Close()
 	g.turnAway()
-	select {
-	case p := <-g.won:
-		p.Close()
-	default:
-	}
 	return nil
 }
 

@@ -24,7 +24,7 @@ func listen(c *conn, dir string) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.gate = newGate(l, address, func(raw net.Conn) (*pipe, error) {
+	c.gate = newGate(l, address, false, func(raw net.Conn) (*pipe, error) {
 		if err := mqsock.SetNagle(raw, c.nagle); err != nil {
 			return nil, err
 		}

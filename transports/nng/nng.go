@@ -5,6 +5,7 @@
 //	pattern            dialing side     listening side
 //	request-reply      REQ, connects    REP, binds
 //	pipelined, stream  PAIR, connects   PAIR, binds (version 0 of the protocol)
+//	broadcast          SUB, connects    PUB, binds
 //
 // PAIR carries the stream too, since it has a way back and is what the throughput programs of nanomsg and NNG use. A
 // message is one message of the library; the endpoint is an address as the C libraries take it.
@@ -14,7 +15,8 @@
 // settings. The framing and all read and write calls are the library's.
 //
 // Known limits of mangos v3.4.2: TCP_NODELAY can't be chosen through the library (the adapter does it on the connection);
-// messages of 64 KiB and more come from the allocator, smaller ones from a pool.
+// messages of 64 KiB and more come from the allocator, smaller ones from a pool. PUB has a queue for each subscriber and
+// drops the new message when it is full, SUB drops the oldest of its own: neither ever holds a publisher back.
 package nng
 
 import (

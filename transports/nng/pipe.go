@@ -26,11 +26,19 @@ type pipe struct {
 	last  *mangos.Message
 	ended bool // last is on its way; used by the library's reader only
 
+	// Of a publisher only.
+	flush   *mangos.Message // is not to be written: all before it has been
+	flushed atomic.Bool     // it has come
+	left    func()          // called by Close
+
 	written atomic.Int64 // messages that the library is done with
 	gone    atomic.Bool  // the peer can't be reached any more
 	done    chan struct{}
 	once    sync.Once
 }
+
+// lastMark is the header of the last message of a PAIR or SUB socket; those from the wire have none.
+const lastMark = 0xff
 
 // wireTCP and wireUnix count what is read. They embed the concrete type, not net.Conn: package net writes the buffers of
 // a message with one writev only where it finds its own unexported method, which embedding keeps.
@@ -80,12 +88,13 @@ func greet(raw net.Conn, info mangos.ProtocolInfo, limit int, fate *mqsock.Fate)
 	}
 	p.TranPipe = inner
 	switch info.Self {
-	case mangos.ProtoReq:
+	case mangos.ProtoReq, mangos.ProtoPub:
 	case mangos.ProtoRep:
 		p.last = mangos.NewMessage(4)
 		p.last.Body = append(p.last.Body, 0x80, 0, 0, 0) // the number that ends the envelope of a request
 	default:
 		p.last = mangos.NewMessage(0)
+		p.last.Header = append(p.last.Header, lastMark)
 	}
 	return p, raw.SetDeadline(time.Time{})
 }
@@ -93,6 +102,10 @@ func greet(raw net.Conn, info mangos.ProtocolInfo, limit int, fate *mqsock.Fate)
 // Send writes a message. An error is not the library's business: it would close the pipe, and with it throw away what
 // the peer had sent before it left. The reader sees the same end in its turn.
 func (p *pipe) Send(m *mangos.Message) error {
+	if m == p.flush {
+		p.flushed.Store(true)
+		return nil
+	}
 	if p.gone.Load() {
 		m.Free()
 	} else if err := p.TranPipe.Send(m); err != nil {
@@ -126,6 +139,11 @@ func (p *pipe) Recv() (*mangos.Message, error) {
 	return p.last, nil
 }
 
+// isLast tells whether a message that Recv has got from the library is last. SUB may get a copy of it.
+func (p *pipe) isLast(m *mangos.Message) bool {
+	return m == p.last || p.last != nil && len(m.Header) == 1 && m.Header[0] == lastMark
+}
+
 // fail notes why the connection has come to its end.
 func (p *pipe) fail(err error) {
 	p.fate.Fail(err)
@@ -134,6 +152,11 @@ func (p *pipe) fail(err error) {
 
 // Close ends the connection, and both calls.
 func (p *pipe) Close() error {
-	p.once.Do(func() { close(p.done) })
+	p.once.Do(func() {
+		close(p.done)
+		if p.left != nil {
+			p.left()
+		}
+	})
 	return mqsock.Hangup(p.raw)
 }

@@ -23,11 +23,13 @@ const childEnv = "MSGBENCH_TRANSPORTTEST_CHILD"
 const childPrefix = "transporttest-child "
 
 // childTask says what the child does: it dials Endpoint, or listens if that is empty. Then it exchanges that many
-// messages (asking if it dialed, echoing if it listened) and ends well, or, if there are none, waits to be killed.
+// messages (asking if it dialed, echoing if it listened) and ends well, or, if there are none, waits to be killed. Of a
+// broadcast it is the publisher if it listens.
 type childTask struct {
-	Endpoint string
-	Options  transports.Options
-	Messages int
+	Endpoint  string
+	Options   transports.Options
+	Messages  int
+	Broadcast bool
 }
 
 // runChild is the life of a peer process. It ends with its standard input, so that it never outlives the test.
@@ -50,6 +52,9 @@ func childLife(tr transports.Transport) error {
 	var task childTask
 	if err := json.Unmarshal([]byte(os.Getenv(childEnv)), &task); err != nil {
 		return err
+	}
+	if task.Broadcast {
+		return broadcastLife(tr.(transports.Broadcaster), task)
 	}
 	var c transports.Conn
 	var err error

@@ -76,9 +76,13 @@ func Run(t *testing.T, tr transports.Transport, opts ...Option) {
 				{"peer-process", s.testPeerProcess},
 				{"peer-dies", s.testPeerDies},
 				{"nothing-left", s.testNothingLeft},
+				{"broadcast", s.testBroadcast},
 				{"allocations", s.testAllocs},
 			} {
 				if c.name == "allocations" && !slices.Contains(opts, NoAllocs) {
+					continue
+				}
+				if _, ok := tr.(transports.Broadcaster); c.name == "broadcast" && !ok {
 					continue
 				}
 				t.Run(c.name, c.f)

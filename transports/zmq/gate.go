@@ -3,6 +3,7 @@ package zmq
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -10,28 +11,34 @@ import (
 	"msgbench/transports/internal/mqsock"
 )
 
-// gate is the listener that the library gets. It lets one peer in: connections reach the library only once they have
-// greeted as ZMTP peers do, because zmq4 v0.17.0 handles one handshake after the other without a deadline, and the
-// socket is closed, and unlinked, as soon as one of them has completed the handshake.
+// gate is the listener that the library gets. It lets one peer in, or many for a broadcast: connections reach the library
+// only once they have greeted as ZMTP peers do, because zmq4 v0.17.0 handles one handshake after the other without a
+// deadline, and the socket is closed, and unlinked, as soon as the one peer has completed the handshake.
 type gate struct {
 	l      net.Listener
+	many   bool
 	admit  func(net.Conn, []byte) (*tap, error) // wraps a connection and what was read from it
 	greets chan net.Conn                        // wrapped connections that have greeted
 	done   chan struct{}                        // closed by Close
 
 	mu     sync.Mutex
 	taken  bool              // one has completed the handshake
-	closed bool              // by Close
+	closed bool              // by shut
+	ended  bool              // by Close
 	guests map[net.Conn]bool // raw connections that have not completed the handshake
 	last   *tap              // the one in the library's hands
 	taps   map[net.Conn]*tap // by wrapped connection
+
+	// Of many only.
+	members map[net.Conn]bool // raw connections that have completed the handshake
+	first   map[string]string // settings of the first
 }
 
-func newGate(l net.Listener, admit func(net.Conn, []byte) (*tap, error)) *gate {
+func newGate(l net.Listener, many bool, admit func(net.Conn, []byte) (*tap, error)) *gate {
 	g := &gate{
-		l: l, admit: admit,
+		l: l, many: many, admit: admit,
 		greets: make(chan net.Conn), done: make(chan struct{}),
-		guests: map[net.Conn]bool{}, taps: map[net.Conn]*tap{},
+		guests: map[net.Conn]bool{}, taps: map[net.Conn]*tap{}, members: map[net.Conn]bool{},
 	}
 	go g.serve()
 	return g
@@ -114,7 +121,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// take ends the handshake of the peer in the library's hands: it is the one, and no other gets in.
+// take ends the handshake of the peer in the library's hands: it is in, and, unless there may be many, no other gets in.
 func (g *gate) take() (*tap, error) {
 	g.mu.Lock()
 	if g.closed || g.last == nil {
@@ -122,8 +129,18 @@ func (g *gate) take() (*tap, error) {
 		return nil, net.ErrClosed
 	}
 	t := g.last
-	g.taken, g.last = true, nil
+	g.last = nil
 	delete(g.guests, t.raw)
+	if g.many {
+		g.members[t.raw] = true
+		if g.first == nil {
+			g.first = map[string]string{}
+			mqsock.Facts(t.raw, g.first)
+		}
+		g.mu.Unlock()
+		return t, nil
+	}
+	g.taken = true
 	g.mu.Unlock()
 	g.l.Close()
 	g.turnAway()
@@ -145,16 +162,54 @@ func (g *gate) over() bool {
 	return g.taken || g.closed
 }
 
-// Close ends Accept and drops all but the peer that is in. Closing twice is no error.
-func (g *gate) Close() error {
+// shut lets nobody in any more and drops all but those who are. Accept goes on blocking, since the library would ask
+// again at once.
+func (g *gate) shut() {
 	g.mu.Lock()
 	was := g.closed
 	g.closed = true
 	g.mu.Unlock()
 	if !was {
-		close(g.done)
 		g.l.Close()
 		g.turnAway()
+	}
+}
+
+// leave is called when the library has closed the connection of one of many.
+func (g *gate) leave(raw net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.members, raw)
+}
+
+// hangup ends the connections of the many.
+func (g *gate) hangup() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for raw := range g.members {
+		mqsock.Hangup(raw)
+	}
+}
+
+// settings are those of the first of the many.
+func (g *gate) settings() map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.first == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(g.first)
+}
+
+// Close shuts the gate and ends Accept. Closing twice is no error.
+func (g *gate) Close() error {
+	g.shut()
+	g.mu.Lock()
+	was := g.ended
+	g.ended = true
+	g.mu.Unlock()
+	if !was {
+		close(g.done)
 	}
 	return nil
 }

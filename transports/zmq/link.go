@@ -17,7 +17,7 @@ import (
 	"msgbench/transports/internal/mqsock"
 )
 
-// link is one socket of the library with the one connection it is allowed.
+// link is one socket of the library with the one connection it is allowed, or, for PUB, with those of its subscribers.
 type link struct {
 	sock    zmq4.Socket
 	typ     zmq4.SocketType
@@ -27,7 +27,7 @@ type link struct {
 	ctx     context.Context    // the socket's
 	cancel  context.CancelFunc // ends what the socket does
 	gate    *gate              // on the listening side
-	wire    *tap               // the connection; set before up is closed
+	wire    *tap               // the connection, of PUB that of its last post; set before up is closed
 	up      chan struct{}      // closed when the handshake is over
 	upOnce  sync.Once
 	replies atomic.Int64  // bodies that a REP socket has written
@@ -52,6 +52,7 @@ func newLink(typ zmq4.SocketType, o transports.Options, fate *mqsock.Fate) *link
 	}
 	k.sock = map[zmq4.SocketType]func(context.Context, ...zmq4.Option) zmq4.Socket{
 		zmq4.Req: zmq4.NewReq, zmq4.Rep: zmq4.NewRep, zmq4.Dealer: zmq4.NewDealer, zmq4.Push: zmq4.NewPush, zmq4.Pull: zmq4.NewPull,
+		zmq4.Pub: zmq4.NewPub, zmq4.Sub: zmq4.NewSub,
 	}[typ](ctx, options...)
 	return k
 }
@@ -94,13 +95,22 @@ func compatible(own zmq4.SocketType, peer string) bool {
 	return own.IsCompatible(zmq4.SocketType(peer))
 }
 
-// tapped returns what a tap of this link reports to. In a REP socket the library's reader closes it when it ends, after all that was read has
-// been queued, and tells nobody: then Recv is woken by ending the socket's context.
-func (k *link) tapped() (fail func(error), closed func()) {
-	if k.typ == zmq4.Rep {
-		return k.fate.Fail, k.cancel
+// tapped returns a tap of this link. In a REP socket the library's reader closes it when it ends, after all that was read
+// has been queued, and tells nobody: then Recv is woken by ending the socket's context. The end of one subscriber is not
+// that of a PUB socket.
+func (k *link) tapped(raw net.Conn) (*tap, error) {
+	fail, closed := k.fate.Fail, func() {}
+	switch k.typ {
+	case zmq4.Rep:
+		closed = k.cancel
+	case zmq4.Pub:
+		fail, closed = func(error) {}, func() { k.gate.leave(raw) }
 	}
-	return k.fate.Fail, func() {}
+	t, err := newTap(raw, k.max, fail, closed)
+	if err == nil {
+		t.topics = k.typ == zmq4.Pub
+	}
+	return t, err
 }
 
 // listen binds and returns the address.
@@ -109,12 +119,11 @@ func (k *link) listen(kind, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	k.gate = newGate(l, func(c net.Conn, ahead []byte) (*tap, error) {
+	k.gate = newGate(l, k.typ == zmq4.Pub, func(c net.Conn, ahead []byte) (*tap, error) {
 		if err := mqsock.SetNagle(c, k.nagle); err != nil {
 			return nil, err
 		}
-		fail, closed := k.tapped()
-		t, err := newTap(c, k.max, fail, closed)
+		t, err := k.tapped(c)
 		if err == nil {
 			t.ahead = ahead
 		}
@@ -131,8 +140,7 @@ func (k *link) dial(kind, address string) error {
 	if err != nil {
 		return err
 	}
-	fail, closed := k.tapped()
-	if k.wire, err = newTap(c, k.max, fail, closed); err != nil {
+	if k.wire, err = k.tapped(c); err != nil {
 		c.Close()
 		return err
 	}
@@ -148,18 +156,21 @@ func (k *link) dial(kind, address string) error {
 
 // established is called by the library's goroutine when the handshake is over, with all bytes of it read.
 func (k *link) established() error {
+	t := k.wire
 	if k.gate != nil {
-		t, err := k.gate.take()
-		if err != nil {
+		var err error
+		if t, err = k.gate.take(); err != nil {
 			return err
 		}
-		k.wire = t
+		if !k.gate.many {
+			k.wire = t
+		}
 	}
-	if err := k.wire.raw.SetDeadline(time.Time{}); err != nil {
+	if err := t.raw.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
 	k.replies.Store(0)
-	k.wire.live = true
+	t.live = true
 	k.upOnce.Do(func() { close(k.up) })
 	return nil
 }
@@ -184,7 +195,7 @@ func (k *link) close() {
 	if k.isUp() {
 		mqsock.Hangup(k.wire.raw)
 		switch k.typ {
-		case zmq4.Rep, zmq4.Dealer, zmq4.Pull:
+		case zmq4.Rep, zmq4.Dealer, zmq4.Pull, zmq4.Sub:
 			for {
 				if _, err := k.sock.Recv(); err != nil {
 					break

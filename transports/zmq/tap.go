@@ -26,6 +26,7 @@ type tap struct {
 	max    uint64   // bytes of the largest frame
 	ahead  []byte   // read before the library took the connection
 	live   bool     // the handshake is over, frames follow
+	topics bool     // it is of a PUB socket: only subscriptions may come, the library would queue anything else for ever
 	fail   func(error)
 	closed func() // called when the library closes the connection
 
@@ -33,6 +34,7 @@ type tap struct {
 	have int     // bytes of head
 	body uint64  // bytes of the frame still to come
 	more bool    // another frame of this message follows
+	kind bool    // the next byte of the body says whether it is a subscription
 }
 
 // tapTCP and tapUnix embed the concrete type, not net.Conn: package net writes several buffers with one writev only
@@ -123,6 +125,10 @@ func (t *tap) after(p []byte, n int, err error) (int, error) {
 func (t *tap) follow(b []byte) error {
 	for len(b) > 0 {
 		if t.body > 0 {
+			if t.kind && b[0] > 1 {
+				return transports.ErrFrame
+			}
+			t.kind = false
 			n := min(t.body, uint64(len(b)))
 			t.body -= n
 			b = b[n:]
@@ -148,6 +154,12 @@ func (t *tap) follow(b []byte) error {
 		}
 		t.have = 0
 		t.more = flags&flagMore != 0
+		if t.topics {
+			if t.body == 0 || flags&(flagMore|flagCommand) != 0 {
+				return transports.ErrFrame
+			}
+			t.kind = true
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@
 //	stream         PUSH, connects to the   PULL, binds the first address of the endpoint,
 //	               first address, PULL to  PUSH binds the second: the way back
 //	               the second
+//	broadcast      SUB, connects           PUB, binds
 //
 // A message is one frame. The endpoint is an address as libzmq takes it, or two joined by a comma for a stream.
 //
@@ -16,7 +17,9 @@
 //
 // Known limits of zmq4 v0.17.0: an answer to an empty request starts with one empty frame too many; heartbeats
 // (ZMQ_HEARTBEAT_IVL of libzmq, off by default) are skipped, not answered; REQ does not see its peer leave before the
-// next Send or Recv.
+// next Send or Recv. PUB has one queue and one goroutine for all subscribers, so one that takes nothing holds up the others,
+// and what then is over the high-water mark is lost for all. It keeps the slices that it is given, so the adapter copies
+// each message once, as any program with a buffer of its own has to.
 package zmq
 
 import (
