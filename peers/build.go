@@ -105,12 +105,11 @@ func look(ctx context.Context, p Peer, o Options) (Result, *builder) {
 type builder struct {
 	peer     Peer
 	compiler string
+	version  string   // what it says of itself, first line
 	flags    []string // before the sources
 	libs     []string // after them
 	path     string   // of the program
 }
-
-var errNoCompiler = errors.New("no compiler")
 
 func newBuilder(ctx context.Context, p Peer, o Options) (*builder, error) {
 	b := &builder{peer: p}
@@ -130,10 +129,11 @@ func newBuilder(ctx context.Context, p Peer, o Options) (*builder, error) {
 	version, err := output(ctx, b.compiler, "--version")
 	if err != nil {
 		if p.rust() {
-			return nil, fmt.Errorf("%w: rustc not found (Debian package rustc)", errNoCompiler)
+			return nil, errors.New("rustc not found (Debian package rustc)")
 		}
-		return nil, fmt.Errorf("%w: %s not found (Debian packages gcc, libc6-dev)", errNoCompiler, b.compiler)
+		return nil, fmt.Errorf("%s not found (Debian packages gcc, libc6-dev)", b.compiler)
 	}
+	b.version, _, _ = strings.Cut(version, "\n")
 	if l := p.build.library; l != nil {
 		b.libs = l.flags(ctx)
 	}
@@ -254,6 +254,7 @@ func (b *builder) compile(ctx context.Context) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.compiler, args...)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "COMPILER_VERSION="+b.version) // Rust has no macro for it
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {

@@ -35,9 +35,10 @@ const TRANSPORTS: [&str; 4] = ["pipe", "shm", "uds", "tcp"];
 fn describe() {
     let quoted = |names: Vec<&str>| names.iter().map(|n| format!("\"{}\"", n)).collect::<Vec<_>>().join(",");
     println!(
-        "hello 1 {{\"peer\":\"rust\",\"transports\":[{}],\"scenarios\":[{}],\"versions\":{{}},\"port0\":true}}",
+        "hello 1 {{\"peer\":\"rust\",\"transports\":[{}],\"scenarios\":[{}],\"versions\":{{\"rustc\":\"{}\"}},\"port0\":true}}",
         quoted(TRANSPORTS.to_vec()),
-        quoted(SCENARIOS.iter().map(|s| s.name).collect())
+        quoted(SCENARIOS.iter().map(|s| s.name).collect()),
+        option_env!("COMPILER_VERSION").unwrap_or("unknown")
     );
 }
 
