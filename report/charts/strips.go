@@ -37,7 +37,9 @@ func (s strips) draw() *drawing {
 		m := l.middle()
 		for _, p := range l.Points {
 			first, last = min(first, p.Order), max(last, p.Order)
-			far = max(far, math.Abs(math.Log(p.Value/m)))
+			if p.Value > 0 {
+				far = max(far, math.Abs(math.Log(p.Value/m)))
+			}
 		}
 	}
 	far = min(far, math.Log(4)) * 1.1
@@ -51,7 +53,10 @@ func (s strips) draw() *drawing {
 	for i, l := range list {
 		y, m := top+row*(float64(i)+0.5), l.middle()
 		at := func(p stability.Point) pt {
-			ratio := min(max(math.Log(p.Value/m)/far, -1), 1)
+			ratio := -1.0
+			if p.Value > 0 {
+				ratio = min(max(math.Log(p.Value/m)/far, -1), 1)
+			}
 			x := 0.5
 			if last > first {
 				x = float64(p.Order-first) / float64(last-first)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // svg writes the drawing. Within a page colours are classes, so that they follow the page into the dark, and there is
@@ -150,10 +151,11 @@ func num(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// escape makes text safe as content and as an attribute, and drops what XML can't hold.
+// escape makes text safe as content and as an attribute, and drops what XML can't hold or what turns the direction of
+// writing.
 func escape(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\ufffe' || r == '\uffff' {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\ufffe' || r == '\uffff' {
 			return -1
 		}
 		return r
