@@ -101,3 +101,21 @@ func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, g
 	}
 	return nil
 }
+
+// untyped tells whether a payload has no type in the scope of a brokered entry. Where the command line put it there, the
+// entry has no such cell; the suite's own would be a mistake.
+func (s cellSpec) untyped(c Catalog, transport, payload word) bool {
+	for _, t := range c.Transports {
+		b, ok := t.(transports.Brokered)
+		if !ok || t.Info().Name != transport.text {
+			continue
+		}
+		for _, scope := range s.Scope.or(string(transports.Stack)) {
+			sizes := b.Sizes(transports.Scope(scope.text))
+			if n, err := ParseSize(payload.text); err == nil && sizes != nil && !slices.Contains(sizes, n) {
+				return true
+			}
+		}
+	}
+	return false
+}

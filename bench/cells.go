@@ -93,6 +93,9 @@ func (s cellSpec) expand(c Catalog) ([]results.Cell, error) {
 			}
 			for _, transport := range s.Transport.or(noTransport) {
 				for _, payload := range s.payloads(scenario, c.Override) {
+					if c.Override.Payloads != nil && s.untyped(c, transport, payload) {
+						continue
+					}
 					more, err := s.expandPairs(c, scenario, name, transport, payload, rate)
 					if err != nil {
 						return nil, err

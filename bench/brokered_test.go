@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"msgbench/results"
+)
+
+// TestBrokeredCells runs what the router carries, in both scopes, in processes.
+func TestBrokeredCells(t *testing.T) {
+	w := testWorkers(t)
+	w.policy.WarmupOps, w.policy.Warmup, w.policy.Count = 20, 0, 200
+	w.policy.MaxRamp = 1000
+	s, err := ParseSuite("s", []byte(`name: s
+cells:
+  - {scenario: ping-pong, transport: [broker, broker-uds], payload: [0, 8, 64, 128, 512, 1024, 65536]}
+  - {scenario: ping-pong, transport: [broker, broker-uds], payload: [0, 100, 100000], scope: raw}
+  - {scenario: ping-pong, transport: [broker, broker-uds], handoff: thread}
+  - {scenario: ping-pong, transport: [broker, broker-uds], scope: [stack, raw], rate: 2000}
+  - {scenario: pipeline, transport: [broker, broker-uds], scope: [stack, raw], mode: [cycle, window], payload: [0, 4096]}
+  - {scenario: broadcast, transport: [broker, broker-uds], scope: [stack, raw], mode: [pull, flood], subscribers: [1, 3]}
+  - {scenario: broadcast, transport: broker, scope: [stack, raw], rate: 2000, subscribers: 2}
+  - {scenario: [batch, pipeline-batch, snapshot], transport: [broker, broker-uds], scope: raw}
+  - {scenario: data-rate, transport: [broker, broker-uds], scope: [stack, raw], payload: 1024, channels: [1, 2]}
+`), testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampleAll(t, w, s.Cells)
+}
+
+// TestBrokeredFacts looks at what a row tells of the process in the middle.
+func TestBrokeredFacts(t *testing.T) {
+	w := testWorkers(t)
+	for _, c := range []struct {
+		scope, handoffs   string
+		request, response int64
+	}{{"stack", "1", 204, 212}, {"raw", "0", 96, 96}} {
+		cell := testCell("broker", 0)
+		cell.Dims = map[string]string{"scope": c.scope}
+		s, err := w.Sample(context.Background(), cell)
+		if err != nil || s.Measurement == nil {
+			t.Fatalf("%s: %v %s %s", c.scope, err, s.Outcome, s.Reason)
+		}
+		m := s.Measurement
+		if m.Hops != 2 || m.Facts["handoffs"] != c.handoffs || m.RequestBytes != c.request || m.ResponseBytes != c.response {
+			t.Errorf("%s: %d hops, %s hand-offs, %d B and %d B", c.scope, m.Hops, m.Facts["handoffs"], m.RequestBytes, m.ResponseBytes)
+		}
+		for _, role := range []string{results.Client, results.Server, results.Broker} {
+			if m.CPUNs[role] <= 0 || len(s.Placement[role].Allowed) == 0 {
+				t.Errorf("%s: the %s has %d ns and ran on %v", c.scope, role, m.CPUNs[role], s.Placement[role].Allowed)
+			}
+		}
+		if m.Facts["router_dropped"] != "0" || len(m.Facts["router_messages"]) < 3 {
+			t.Errorf("%s: the router tells %v", c.scope, m.Facts)
+		}
+		if ends, middle := s.Placement[results.Client].Asked, s.Placement[results.Broker].Asked; slices.Equal(ends, middle) && len(w.topology.Allowed) > 1 {
+			t.Errorf("%s: the router shares CPU %v with the client", c.scope, ends)
+		}
+	}
+}
+
+// TestBrokerDies fails the sample, with the router as the reason.
+func TestBrokerDies(t *testing.T) {
+	w := testWorkers(t)
+	w.policy.MaxDuration = results.Duration(2 * time.Second)
+	t.Setenv(faultVar, "broker:dies after its ready")
+	cell := testCell("broker", 0)
+	cell.Defaults = map[string]string{"scope": "stack"}
+	s, err := w.Sample(context.Background(), cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Outcome != results.Failed || !strings.Contains(s.Reason, "broker ended: exit status 7") {
+		t.Errorf("%s: %q, want failed, with the broker's end", s.Outcome, s.Reason)
+	}
+}
+
+func TestRefusedScopes(t *testing.T) {
+	for spec, says := range map[string]string{
+		"scenario: batch, transport: broker":                                    "batch of broker has no typed payload: it needs scope=raw",
+		"scenario: ping-pong, transport: broker, payload: 100":                  "scope=stack of broker carries 0, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 65536 B, not 100 B",
+		"scenario: ping-pong, transport: broker, scope: all":                    `scope: "all" is neither stack nor raw`,
+		"scenario: ping-pong, transport: tcp, scope: raw":                       "scope: ping-pong has no such dimension",
+		"scenario: ping-pong, transport: broker, scope: raw, handoff: thread":   "scope=raw hands nothing over",
+		"scenario: ping-pong, transport: broker-uds, handoff: process":          `handoff: "process" is neither goroutine nor thread`,
+		"scenario: ping-pong, transport: broker, scope: raw, payload: 1000000k": "payload",
+	} {
+		_, err := ParseSuite("s", []byte("name: s\ncells:\n  - {"+spec+"}\n"), testCatalog())
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want one that says %q", spec, err, says)
+		}
+	}
+}
