@@ -147,6 +147,8 @@ func changed(line []byte, change func(map[string]any)) []byte {
 func testWorkers(t *testing.T) *Workers {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
+	// Else each worker with the race detector in it sleeps for a second at its end.
+	t.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ const everyPair = `name: s
 cells:
   - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, payload: [0, 1, 4096, 65536, 1MiB]}
   - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, rate: 5000}
-  - {scenario: pipeline, transport: TRANSPORTS, client: %s, server: %s, payload: [0, 8, 20000]}
+  - {scenario: pipeline, transport: TRANSPORTS, client: %s, server: %s, payload: [8, 20000]}
   - {scenario: pipeline, transport: TRANSPORTS, client: %s, server: %s, mode: window, depth: 100}
   - {scenario: [batch, pipeline-batch, snapshot], transport: TRANSPORTS, client: %s, server: %s}
 `
@@ -211,8 +211,9 @@ func TestMemcheck(t *testing.T) {
 	w.peers["c"] = p
 	sampleAll(t, w, peerCells(t, `name: s
 cells:
-  - {scenario: [batch, snapshot, pipeline-batch], transport: [pipe, shm, uds, tcp], client: c, server: c}
-  - {scenario: ping-pong, transport: [pipe, shm, uds, tcp], client: c, server: c, payload: [0, 100000]}
+  - {scenario: pipeline-batch, transport: [pipe, shm, uds, tcp], client: c, server: c}
+  - {scenario: ping-pong, transport: [pipe, shm, uds, tcp], client: c, server: c, payload: 100000}
+  - {scenario: snapshot, transport: tcp, client: c, server: c}
   - {scenario: lookup, client: c, server: c}
 `, []string{"c"}))
 }
