@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const first = 200; // rows of a table that are shown before someone asks for all
+  const first = 100; // rows of a table that are shown before someone asks for all
 
   // A row is an element, or, beyond the first of a large table, still the line of its markup: the browser took it as the
   // text of a noscript, which is ten times cheaper than elements that nobody looks at.

@@ -18,7 +18,7 @@ const maxCharts = 240
 
 // firstRows is how many rows of a table are shown before someone asks for all: thousands take a browser seconds. page.js has
 // the same number. The rest stands in a noscript, which a browser that runs scripts takes as a mere text.
-const firstRows = 200
+const firstRows = 100
 
 // openCharts is how many of a kind stand open; the others are folded.
 const openCharts = 2
@@ -100,6 +100,7 @@ type field struct{ Text, Sort string }
 
 var columns = []column{
 	{"transport", "and what differs from the defaults; ~: unstable", true, func(r *results.Row) field { return field{Text: clean(charts.Name(r))} }},
+	{"verdict", "", true, func(r *results.Row) field { return field{Text: clean(r.Verdict)} }},
 	{"payload B", "without the envelope of 32 bytes", false, plain(func(r *results.Row) results.Num { return r.Payload })},
 	{"rate", "target, operations per second", false, func(r *results.Row) field {
 		if r.TargetRPS == "max" {
@@ -131,12 +132,7 @@ var columns = []column{
 	{"CPUs", "how those of the two sides are related", true, func(r *results.Row) field { return field{Text: clean(r.CPURelation)} }},
 	{"wait", "", true, func(r *results.Row) field { return field{Text: clean(r.Wait)} }},
 	{"samples", "valid ones", false, plain(func(r *results.Row) results.Num { return r.Samples })},
-	{"verdict", "", true, func(r *results.Row) field {
-		if r.Reason == "" {
-			return field{Text: clean(r.Verdict)}
-		}
-		return field{Text: clean(r.Verdict + ": " + r.Reason)}
-	}},
+	{"reason", "of the verdict", true, func(r *results.Row) field { return field{Text: clean(r.Reason)} }},
 }
 
 // table fills in the columns in which a row has something to say. A template would take ten seconds for 100,000 rows, so
