@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"msgbench/results"
@@ -55,6 +56,7 @@ const (
 	lateFloor     = 100 * time.Microsecond
 	latePart      = 10 // of the interval: a tenth
 	lateQuantile  = 0.99
+	shortThird    = 3 * time.Millisecond
 	maxRejections = 2 // times a sample is measured again in its round
 )
 
@@ -65,7 +67,7 @@ func judge(s *results.Sample, cell results.Cell, p results.Policy) {
 		s.Outcome, s.Reason = results.Rejected, reason
 		return
 	}
-	if reason := ramp(s.Measurement, cell.Rate, p.MaxRamp); reason != "" {
+	if reason := ramp(s.Measurement, cell.Rate, p.MaxRamp, p.Count > 0); reason != "" {
 		s.Outcome, s.Reason = results.Rejected, reason
 	}
 }
@@ -88,19 +90,26 @@ func late(m *results.Measurement, rate int, floor time.Duration) string {
 }
 
 // ramp says whether the window's last third differs from its first too much to call it steady.
-func ramp(m *results.Measurement, rate int, limit float64) string {
+func ramp(m *results.Measurement, rate int, limit float64, counted bool) string {
 	if len(m.Thirds) != 3 {
 		return ""
 	}
 	first, last := float64(m.Thirds[0]), float64(m.Thirds[2])
-	if rate > 0 && math.Abs(first-last) <= 2 {
+	if rate > 0 && math.Abs(first-last) <= 2 && !counted {
 		return "" // at a low rate a third holds few operations, give or take one at each end
+	}
+	if len(m.ThirdsNs) == 3 {
+		if slices.Min(m.ThirdsNs) < int64(shortThird) && counted {
+			return "" // one pause of a thread is longer than that
+		}
+		// Thirds of a number of operations differ in time, not in number.
+		first, last = first*1e6/float64(max(m.ThirdsNs[0], 1)), last*1e6/float64(max(m.ThirdsNs[2], 1))
 	}
 	if first > 0 && last > 0 && last/first <= limit && first/last <= limit {
 		return ""
 	}
 	if first == 0 {
-		return fmt.Sprintf("ramp: no operation in the first third of the window, %g in the last", last)
+		return "ramp: no operation in the first third of the window"
 	}
 	return fmt.Sprintf("ramp: last third / first third of the window = %.2f", last/first)
 }

@@ -23,7 +23,7 @@ var Settings = []Setting{
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.Duration })},
 	{"max-duration", "window of a sample at max rate (like 20s, 10ms to 1h)",
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.MaxDuration })},
-	{"count", "operations of each window, instead of its duration (integer, 1 to 1000000000)", setCount},
+	{"count", "length of each window in operations, instead of its duration; a cycle of pipeline and a block of 1024 lookups count as one (1 to 1000000000)", setCount},
 	{"warmup", "warm-up before each window: at least so long (like 200ms, 0s to 1s), or so many operations (like 1000)", setWarmup},
 	{"trim", "share of the samples dropped at each end to find the stable core (0 to 0.4)",
 		setFloat(0, 0.4, func(p *results.Policy) *float64 { return &p.Trim })},

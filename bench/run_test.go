@@ -275,6 +275,8 @@ func TestJudge(t *testing.T) {
 		{"beyond it", 0, results.Measurement{Thirds: []int64{100, 120, 136}}, results.Rejected},
 		{"falling", 0, results.Measurement{Thirds: []int64{136, 120, 100}}, results.Rejected},
 		{"nothing at first", 0, results.Measurement{Thirds: []int64{0, 50, 100}}, results.Rejected},
+		{"a shorter last third of a count", 0, results.Measurement{Thirds: []int64{100, 100, 100}, ThirdsNs: []int64{9e6, 8e6, 6e6}}, results.Rejected},
+		{"thirds of equal length", 0, results.Measurement{Thirds: []int64{100, 100, 100}, ThirdsNs: []int64{9e6, 8e6, 9e6}}, results.OK},
 		{"few at a low rate", 10, results.Measurement{Thirds: []int64{1, 2, 3}}, results.OK},
 		{"late by little", 10_000, results.Measurement{Lateness: lateness(90_000, 2000)}, results.OK},
 		{"late", 10_000, results.Measurement{Lateness: lateness(110_000, 2000)}, results.Rejected},

@@ -105,7 +105,7 @@ type loop struct {
 	ops, items                 int64
 	next                       int64 // operation of the schedule
 	start, end                 int64
-	thirds                     [3]int64
+	thirds, thirdsNs           [3]int64 // operations, and how long they took
 	latency, service, lateness *hist.Hist // the last two when paced
 }
 
@@ -170,10 +170,11 @@ func (l *loop) window(p Params) error {
 		if p.Count > 0 {
 			until, most = math.MaxInt64, p.Count*int64(i+1)/3
 		}
+		began := l.end
 		if err := l.closed(l.end, until, most); err != nil {
 			return err
 		}
-		l.thirds[i] = l.ops - before
+		l.thirds[i], l.thirdsNs[i] = l.ops-before, l.end-began
 	}
 	if o, ok := l.op.(settler); ok {
 		if err := o.settle(); err != nil {
@@ -209,10 +210,11 @@ func (l *loop) pacedWindow(p Params) error {
 		if p.Count > 0 {
 			giveUp = math.MaxInt64 // all of them, however late
 		}
+		began := max(l.end, schedule.At(n*int64(i)/3))
 		if err := l.paced(schedule, until, giveUp); err != nil {
 			return err
 		}
-		l.thirds[i] = l.ops - before
+		l.thirds[i], l.thirdsNs[i] = l.ops-before, max(l.end, until)-began
 	}
 	l.end = max(l.end, l.pacer.Wait(schedule.At(n)))
 	if o, ok := l.op.(settler); ok {
@@ -284,7 +286,7 @@ func (l *loop) result(m *results.Measurement) {
 	m.Sent, m.Received = l.ops, l.ops
 	m.Latency, m.Service, m.Lateness = l.latency, l.service, l.lateness
 	m.PacerNs = l.pacer.SpunNs
-	m.Thirds = l.thirds[:]
+	m.Thirds, m.ThirdsNs = l.thirds[:], l.thirdsNs[:]
 }
 
 // cpuWindow reads the CPU clocks of all roles at both ends of a window, and allocates at neither.

@@ -41,9 +41,9 @@ static void closed(struct loop *l, int64_t t, int64_t until, int64_t most) {
 
 // paced goes on with the schedule: each operation goes out when it is due, or at once when that has passed. It stops before
 // the first that is due at until, or when that time has come.
-static void paced(struct loop *l, int64_t start, int64_t rate, int64_t until) {
+static void paced(struct loop *l, int64_t start, int64_t rate, int64_t until, int64_t give_up) {
 	int64_t done = l->end;
-	for (; done < until; l->next++) {
+	for (; done < give_up; l->next++) {
 		int64_t intended = schedule_at(start, rate, l->next), sent = done, since;
 		if (intended >= until)
 			break;
@@ -80,7 +80,7 @@ static void warm_up(struct loop *l, const struct params *p, struct measurement *
 		if (p->rate) {
 			l->end = now;
 			l->next = 0;
-			paced(l, now, p->rate, until);
+			paced(l, now, p->rate, until, until);
 		} else {
 			closed(l, now, until, INT64_MAX);
 		}
@@ -94,21 +94,26 @@ static void warm_up(struct loop *l, const struct params *p, struct measurement *
 	}
 }
 
-static void window(struct loop *l, const struct params *p, int64_t *thirds) {
+static void window(struct loop *l, const struct params *p, int64_t *thirds, int64_t *thirds_ns) {
 	// A whole number of intervals: a paced window ends when the operation after its last would be due.
 	int64_t n = p->count ? p->count : max64((int64_t)((double)p->window_ns / 1e9 * (double)p->rate), 1);
 	l->start = l->end = now_ns();
 	if (!p->rate)
 		prime(l, l->start);
 	for (int i = 0; i < 3; i++) {
-		int64_t before = l->ops;
-		if (p->rate)
-			paced(l, l->start, p->rate, schedule_at(l->start, p->rate, n * (i + 1) / 3));
+		int64_t before = l->ops, began = l->end, until = 0;
+		if (p->rate) {
+			began = max64(began, schedule_at(l->start, p->rate, n * i / 3));
+			until = schedule_at(l->start, p->rate, n * (i + 1) / 3);
+			// A number of operations: all of them, however late.
+			paced(l, l->start, p->rate, until, p->count ? INT64_MAX : until);
+		}
 		else if (p->count)
 			closed(l, l->end, INT64_MAX, p->count * (i + 1) / 3);
 		else
 			closed(l, l->end, l->start + p->window_ns / 3 * (i + 1) + (i == 2 ? p->window_ns % 3 : 0), INT64_MAX);
 		thirds[i] = l->ops - before;
+		thirds_ns[i] = max64(l->end, until) - began;
 	}
 	if (p->rate)
 		l->end = max64(l->end, pace(schedule_at(l->start, p->rate, n), &l->spun));
@@ -137,7 +142,7 @@ void drive(struct side *s, struct requester *r, const struct op *op) {
 	if (op->begin)
 		op->begin(op->self);
 	cpu_read(&m->cpu, m->cpu.from);
-	window(&l, p, m->thirds);
+	window(&l, p, m->thirds, m->thirds_ns);
 	cpu_read(&m->cpu, m->cpu.till);
 	drain(&l);
 	m->rss = resident_bytes();

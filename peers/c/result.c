@@ -61,6 +61,8 @@ void print_result(const struct measurement *m, const char *role) {
 	histogram("lateness_hist", m->lateness);
 	if (m->loop)
 		printf(",\"thirds\":[%lld,%lld,%lld]", (long long)m->thirds[0], (long long)m->thirds[1], (long long)m->thirds[2]);
+	if (m->loop)
+		printf(",\"thirds_ns\":[%lld,%lld,%lld]", (long long)m->thirds_ns[0], (long long)m->thirds_ns[1], (long long)m->thirds_ns[2]);
 	cpu(&m->cpu);
 	number("pacer_ns", m->pacer_ns);
 	number("request_bytes", m->request_bytes);

@@ -96,7 +96,7 @@ struct measurement {
 	const char *loop, *latency_kind;
 	int64_t warmup_ns, warmup_ops, window_ns, ops, messages, payload_bytes, sent, received;
 	struct hist *latency, *service, *lateness; // NULL: none
-	int64_t thirds[3], pacer_ns, request_bytes, response_bytes, rss;
+	int64_t thirds[3], thirds_ns[3], pacer_ns, request_bytes, response_bytes, rss;
 	int hops;
 	struct cpu_window cpu;
 	struct facts facts;

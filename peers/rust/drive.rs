@@ -66,9 +66,9 @@ impl<T: Op> Loop<'_, T> {
     }
 
     /// paced goes on with the schedule: each operation goes out when it is due, or at once when that has passed.
-    fn paced(&mut self, start: i64, rate: i64, until: i64) {
+    fn paced(&mut self, start: i64, rate: i64, until: i64, give_up: i64) {
         let mut done = self.end;
-        while done < until {
+        while done < give_up {
             let intended = schedule_at(start, rate, self.next);
             if intended >= until {
                 break;
@@ -101,7 +101,7 @@ impl<T: Op> Loop<'_, T> {
             if p.rate > 0 {
                 self.end = t;
                 self.next = 0;
-                self.paced(t, p.rate, step.min(last));
+                self.paced(t, p.rate, step.min(last), step.min(last));
             } else {
                 self.closed(t, step.min(last), i64::MAX);
             }
@@ -114,7 +114,7 @@ impl<T: Op> Loop<'_, T> {
         }
     }
 
-    fn window(&mut self, p: &Params, thirds: &mut [i64; 3]) {
+    fn window(&mut self, p: &Params, thirds: &mut [i64; 3], thirds_ns: &mut [i64; 3]) {
         // A whole number of intervals: a paced window ends when the operation after its last would be due.
         let n = if p.count > 0 { p.count } else { ((p.window_ns as f64 / 1e9 * p.rate as f64) as i64).max(1) };
         self.start = now();
@@ -122,16 +122,21 @@ impl<T: Op> Loop<'_, T> {
         if p.rate == 0 {
             self.op.prime(self.start);
         }
-        for (i, third) in thirds.iter_mut().enumerate() {
+        for (i, (third, took)) in thirds.iter_mut().zip(thirds_ns.iter_mut()).enumerate() {
             let (before, i) = (self.ops, i as i64 + 1);
+            let (mut began, mut until) = (self.end, 0);
             if p.rate > 0 {
-                self.paced(self.start, p.rate, schedule_at(self.start, p.rate, n * i / 3));
+                began = began.max(schedule_at(self.start, p.rate, n * (i - 1) / 3));
+                until = schedule_at(self.start, p.rate, n * i / 3);
+                // A number of operations: all of them, however late.
+                self.paced(self.start, p.rate, until, if p.count > 0 { i64::MAX } else { until });
             } else if p.count > 0 {
                 self.closed(self.end, i64::MAX, p.count * i / 3);
             } else {
                 self.closed(self.end, self.start + (p.window_ns as i128 * i as i128 / 3) as i64, i64::MAX);
             }
             *third = self.ops - before;
+            *took = self.end.max(until) - began;
         }
         if p.rate > 0 {
             let end = pace(schedule_at(self.start, p.rate, n), &mut self.spun);
@@ -156,7 +161,7 @@ pub fn drive<T: Op>(p: &Params, start: &str, m: &mut Measurement, op: &mut T) {
     l.reset();
     l.op.begin();
     cpu.begin();
-    l.window(p, &mut m.thirds);
+    l.window(p, &mut m.thirds, &mut m.thirds_ns);
     cpu.end();
     l.op.drain();
     m.rss = resident_bytes();

@@ -88,6 +88,7 @@ pub struct Measurement {
     pub service: Option<Hist>,
     pub lateness: Option<Hist>,
     pub thirds: [i64; 3],
+    pub thirds_ns: [i64; 3],
     pub cpu: Vec<(String, i64)>, // by role
     pub pacer_ns: i64,
     pub request_bytes: i64,
@@ -131,6 +132,7 @@ impl Measurement {
         }
         if !self.loop_kind.is_empty() {
             write!(s, ",\"thirds\":[{},{},{}]", self.thirds[0], self.thirds[1], self.thirds[2]).unwrap();
+            write!(s, ",\"thirds_ns\":[{},{},{}]", self.thirds_ns[0], self.thirds_ns[1], self.thirds_ns[2]).unwrap();
         }
         if !self.cpu.is_empty() {
             let list: Vec<String> = self.cpu.iter().map(|(r, ns)| format!("\"{}\":{}", r, ns)).collect();
