@@ -109,7 +109,7 @@ func (p *process) expect(ctx context.Context, word string, v any, within time.Du
 	case <-timer.C:
 		return fmt.Errorf("%s hangs: no %q within %s", p.name, word, within)
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

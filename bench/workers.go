@@ -75,8 +75,11 @@ func (w *Workers) Sample(ctx context.Context, cell results.Cell) (results.Sample
 	if err := e.prepare(); err != nil {
 		return s, err
 	}
-	runErr := e.run(ctx)
+	watched, unwatch := context.WithCancelCause(ctx)
+	e.died = unwatch
+	runErr := e.run(watched)
 	endErr := e.end(runErr)
+	unwatch(nil)
 	s.WallNs = measure.Now() - begun
 	if err := os.RemoveAll(e.dir); err != nil {
 		return s, err
@@ -104,6 +107,7 @@ type execution struct {
 	placed    map[string][]int // by name of the process
 	sample    *results.Sample
 	processes []*process
+	died      context.CancelCauseFunc // called with the reason when a process ends before its time
 	broker    string // endpoint of the process in the middle; empty where there is none
 }
 
@@ -287,6 +291,7 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 		return nil, err
 	}
 	e.processes = append(e.processes, p)
+	go e.watch(p)
 	return p, e.w.janitor.watch(p.cmd.Process.Pid)
 }
 
@@ -404,6 +409,17 @@ func (e *execution) relation() string {
 	}
 	slices.Sort(words)
 	return strings.Join(words, "|")
+}
+
+// lastWords is how long after the end of a process what it and the others have said of it is still waited for.
+const lastWords = 300 * time.Millisecond
+
+// watch ends the sample when a process is gone, whomever the runner is waiting for: some libraries never tell the other
+// side.
+func (e *execution) watch(p *process) {
+	<-p.exited
+	time.Sleep(lastWords)
+	e.died(fmt.Errorf("%s ended: %s", p.name, p.exitReason()))
 }
 
 // blame looks for the cause of the driver's failure: when another process is the one that broke, the driver only saw the
