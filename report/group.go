@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,7 +136,7 @@ func (g *group) sort() {
 			return 0 // an order by figures would be a ranking
 		}
 		if g.rate == "max" {
-			return cmp.Or(-cmp.Compare(a.Throughput.Or(-1), b.Throughput.Or(-1)), strings.Compare(a.Cell, b.Cell))
+			return cmp.Or(-cmp.Compare(a.speed(), b.speed()), strings.Compare(a.Cell, b.Cell))
 		}
 		return cmp.Or(cmp.Compare(a.P50Us.Or(1e18), b.P50Us.Or(1e18)), strings.Compare(a.Cell, b.Cell))
 	})
@@ -144,6 +145,30 @@ func (g *group) sort() {
 			g.rows[i].rank = i + 1
 		}
 	}
+}
+
+// speed is what rows at max are ranked by. What a publisher has sent is worth nothing where it was dropped: broadcasts are
+// ranked by deliveries.
+func (r ranked) speed() float64 {
+	if r.Scenario == "broadcast" {
+		return r.MessagesPerS.Or(r.Throughput.Or(-1))
+	}
+	return r.Throughput.Or(-1)
+}
+
+// lossy tells whether a row of the group lost messages.
+func (g group) lossy() bool {
+	return slices.ContainsFunc(g.rows, func(r ranked) bool { return r.Lost.Or(0) > 0 })
+}
+
+// lostPct is the share of messages that did not arrive, in per cent.
+func (r ranked) lostPct() string {
+	sent, ok := r.Sent.Value()
+	lost, ok2 := r.Lost.Value()
+	if !ok || !ok2 || sent <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", 100*lost/sent)
 }
 
 // title names what the rows of a group have in common.

@@ -30,16 +30,27 @@ func (g group) text() string {
 	style := t.Style()
 	style.Options.DrawBorder, style.Options.SeparateColumns = false, false
 	style.Format.Header = text.FormatDefault
-	right := []int{1, 3, 5, 6, 7}
+	head := table.Row{"#", "transport", "per second", "interval"}
+	if g.lossy() {
+		head = append(head, "delivered/s", "lost %")
+	}
+	head = append(head, "p50 µs", "p99 µs", "CPU %", "verdict")
+	right := []int{1, 3}
+	for n := 5; n < len(head); n++ {
+		right = append(right, n)
+	}
 	var configs []table.ColumnConfig
 	for _, n := range right {
 		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
 	t.SetColumnConfigs(configs)
-	t.AppendHeader(table.Row{"#", "transport", "per second", "interval", "p50 µs", "p99 µs", "CPU %", "verdict"})
+	t.AppendHeader(head)
 	for _, r := range g.rows {
-		t.AppendRow(table.Row{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count),
-			micros(r.P50Us), micros(r.P99Us), exact(r.TotalCPU, 0), r.Verdict})
+		row := table.Row{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count)}
+		if g.lossy() {
+			row = append(row, count(r.MessagesPerS), r.lostPct())
+		}
+		t.AppendRow(append(row, micros(r.P50Us), micros(r.P99Us), exact(r.TotalCPU, 0), r.Verdict))
 	}
 	s := trimRight(t.Render())
 	// Reasons stand below: in the table they would make every line wrap.

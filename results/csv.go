@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,12 +58,30 @@ func (t Table) MarshalCSV() ([]byte, error) {
 		return nil, err
 	}
 	for _, r := range t.Rows {
+		if column, text := formula(r); column != "" {
+			return nil, fmt.Errorf("row %s: column %s: %q would be a formula in a spreadsheet", r.Cell, column, text)
+		}
 		if err := enc.Encode(r); err != nil {
 			return nil, fmt.Errorf("row %s: %w", r.Cell, err)
 		}
 	}
 	w.Flush()
 	return b.Bytes(), w.Error()
+}
+
+// formula finds a text that a spreadsheet would take for a formula: such a file would be a danger to whoever opens it.
+func formula(r Row) (column, text string) {
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		if v.Field(i).Kind() != reflect.String {
+			continue
+		}
+		s := v.Field(i).String()
+		if s != "" && strings.ContainsRune("=+@\t\r", rune(s[0])) || len(s) > 1 && s[0] == '-' {
+			return v.Type().Field(i).Tag.Get("csv"), s
+		}
+	}
+	return "", ""
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -116,7 +116,7 @@ func TestCSVAcceptsWindowsLines(t *testing.T) {
 // Any words and numbers come back as they were.
 func TestCSVRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	words := []string{"", "a", "a,b", `say "x"`, "ü·µ", "#x", " lead", "trail ", "=1+1", "-", "|;"}
+	words := []string{"", "a", "a,b", `say "x"`, "ü·µ", "#x", " lead", "trail ", "1=1", "-", "|;"}
 	for range 300 {
 		row := full()
 		v := reflect.ValueOf(&row).Elem()
@@ -276,4 +276,17 @@ func FuzzParseCSV(f *testing.F) {
 			t.Errorf("read %+v\nfrom %+v", read, table)
 		}
 	})
+}
+
+// A text that a spreadsheet would run is not written; a lone minus, the transport of lookup, is no formula.
+func TestFormulasAreNotWritten(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		ok   bool
+	}{{"-", true}, {"tcp", true}, {"a=b", true}, {"=1+1", false}, {"+1", false}, {"@x", false}, {"-1+1", false}, {"\t=1", false}} {
+		_, err := Table{Rows: []Row{{Cell: "c", Transport: c.text, TargetRPS: "max", Verdict: Stable}}}.MarshalCSV()
+		if (err == nil) != c.ok {
+			t.Errorf("%q: %v", c.text, err)
+		}
+	}
 }

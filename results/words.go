@@ -170,7 +170,7 @@ type Measurement struct {
 	Lateness *hist.Hist `json:"lateness_hist,omitempty"`
 	Thirds   []int64    `json:"thirds,omitempty"`    // operations in each third of the window
 	ThirdsNs []int64    `json:"thirds_ns,omitempty"` // how long each third took; empty: all the same
-	Series   *Series    `json:"series,omitempty"` // of one-way streams
+	Series   *Series    `json:"series,omitempty"`    // of one-way streams
 
 	CPUNs   map[string]int64 `json:"cpu_ns,omitempty"`   // by role, over exactly the window
 	PacerNs int64            `json:"pacer_ns,omitempty"` // spun by the pacer; part of CPUNs of its role
