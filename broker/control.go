@@ -42,6 +42,9 @@ func (p *peer) control(event Event, f []byte) error {
 	case Subscribe:
 		answer.Event, answer.Service, answer.EventID = Subscribed, ServiceOf(f), EventIDOf(f)
 		answer.Result = p.r.subscribe(p, ServiceOf(f), EventIDOf(f))
+	case Withdraw:
+		answer.Event, answer.Service = Withdrawn, ServiceOf(f)
+		answer.Result = p.r.withdraw(p, ServiceOf(f))
 	case Ping:
 		answer.Event = Pong
 	case Pong:

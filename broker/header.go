@@ -39,6 +39,8 @@ const (
 	Ping          Event = 12 // answered by Pong
 	Pong          Event = 13 //
 	Refused       Event = 14 // router → connection, its last words: the reason
+	Withdraw      Event = 15 // a service of the connection's own can't be found any more; answered by Withdrawn
+	Withdrawn     Event = 16 // result
 	Message       Event = 20 // to one connection
 	Broadcast     Event = 21 // to all subscribers of a service's event
 )

@@ -150,6 +150,12 @@ func (l *Link) Register(name string, methods []uint32) (service uint32, err erro
 	return ServiceOf(f), nil
 }
 
+// Withdraw takes a service of the connection's own from those that can be found. Who has found it keeps it.
+func (l *Link) Withdraw(service uint32) error {
+	_, err := l.ask(Header{Event: Withdraw, Service: service}, nil, Withdrawn)
+	return err
+}
+
 // Service is what a consumer knows of a service.
 type Service struct {
 	ID, Provider uint32 // number, and cookie of its provider

@@ -261,6 +261,25 @@ func (r *Router) register(p *peer, name string, methods []uint32) (id, result ui
 	return s.id, ResultOK
 }
 
+// withdraw takes a service of p's own from those that can be found. Who has found it keeps it.
+func (r *Router) withdraw(p *peer, id uint32) uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byID[id]
+	if s == nil || s.owner != p {
+		return ResultNotFound
+	}
+	r.hide(s)
+	return ResultOK
+}
+
+// hide frees the name of a service, unless another has it by now. The lock is held.
+func (r *Router) hide(s *service) {
+	if r.services[s.name] == s {
+		delete(r.services, s.name)
+	}
+}
+
 // lookup finds a service for a consumer, who is told to its provider, and of whose end the provider will hear.
 func (r *Router) lookup(p *peer, name string) (s *service, result uint32) {
 	r.mu.Lock()
@@ -335,7 +354,7 @@ func (r *Router) remove(p *peer) {
 		}
 	}
 	for _, s := range p.services {
-		delete(r.services, s.name)
+		r.hide(s)
 		delete(r.byID, s.id)
 		for _, c := range s.consumers {
 			add(c)

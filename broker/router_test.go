@@ -112,6 +112,22 @@ func TestDiscovery(t *testing.T) {
 		t.Errorf("a second registration: error %v", err)
 	}
 	p.exchange(t, 2)
+	// A service that is withdrawn can't be found, but who has found it keeps it; its name is free.
+	if err := p.consumer.Withdraw(p.service.ID); !errors.Is(err, ErrRefused) {
+		t.Errorf("withdraw another's service: error %v", err)
+	}
+	if err := p.provider.Withdraw(p.service.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.consumer.Find("one"); !errors.Is(err, ErrRefused) {
+		t.Errorf("find what is withdrawn: error %v", err)
+	}
+	heir := newPair(t, e, "one")
+	p.exchange(t, 3)
+	// With its provider, a service is gone; the name's new owner is not touched.
+	heir.exchange(t, 4)
+	heir.provider.Close()
+	next(t, heir.consumer, Gone)
 	// With its provider, the name is free again.
 	p.provider.Close()
 	if f := next(t, p.consumer, Gone); SourceOf(f) != p.provider.Cookie {

@@ -37,6 +37,14 @@ func (r routed) Dial(endpoint string, o transports.Options) (transports.Conn, er
 	return r.Transport.Dial(endpoint, r.options(o))
 }
 
+func (r routed) ListenBroadcast(o transports.Options) (transports.Listener, error) {
+	return r.Transport.ListenBroadcast(r.options(o))
+}
+
+func (r routed) DialBroadcast(endpoint string, o transports.Options) (transports.Conn, error) {
+	return r.Transport.DialBroadcast(endpoint, r.options(o))
+}
+
 // withRouter starts a router, or in a peer process takes the one of the test.
 func withRouter(t *testing.T, tr transports.Transport, scope transports.Scope) routed {
 	t.Helper()

@@ -1,6 +1,7 @@
 package brokered
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -30,6 +31,7 @@ type wire struct {
 	facts  map[string]string
 	full   func(frame int) int
 	gone   bool // the other end
+	in     *broker.Reader
 
 	mu   sync.Mutex // an answer to a heartbeat may come between
 	out  []byte     // the header that all messages share, and room behind it
@@ -43,7 +45,7 @@ func newWire(t *Transport, link *broker.Link, o transports.Options, w way, room 
 	if w.sends {
 		h.Event, h.EventID = broker.Broadcast, broadcastEvent
 	}
-	x := &wire{name: t.name, way: w, max: o.MaxMessage, out: make([]byte, broker.HeaderSize+room)}
+	x := &wire{name: t.name, way: w, max: o.MaxMessage, in: link.In, out: make([]byte, broker.HeaderSize+room)}
 	h.Put(x.out)
 	x.pong = broker.Frame(broker.Header{BufType: broker.BufControl, Event: broker.Pong, Source: link.Cookie}, nil)
 	return x
@@ -51,6 +53,9 @@ func newWire(t *Transport, link *broker.Link, o transports.Options, w way, room 
 
 // sendFlat sends a message as it is.
 func (x *wire) sendFlat(msg []byte) error {
+	if x.way.receives && !x.stream.Closed() {
+		return x.sent(errDirection)
+	}
 	if len(msg) > x.max {
 		return fmt.Errorf("%s: send: %w", x.name, frame.TooLarge(len(msg), x.max))
 	}
@@ -71,6 +76,26 @@ func (x *wire) sent(err error) error {
 		return fmt.Errorf("%s: send: %w", x.name, err)
 	}
 	return nil
+}
+
+// errDirection is for who calls against the direction of a broadcast.
+var errDirection = errors.New("a broadcast goes from the publisher to its subscribers only")
+
+// withdraw takes a publisher's service from those that can be found. Nobody else receives on its connection.
+func (x *wire) withdraw() error {
+	x.mu.Lock()
+	f := broker.Frame(broker.Header{BufType: broker.BufControl, Event: broker.Withdraw, Source: broker.SourceOf(x.out), Service: x.way.service}, nil)
+	err := x.stream.WriteBoth(f, nil)
+	x.mu.Unlock()
+	for err == nil {
+		if f, err = x.in.Next(); err == nil && broker.EventOf(f) == broker.Withdrawn {
+			return nil
+		}
+	}
+	if x.stream.Closed() {
+		return nil // and so is the service
+	}
+	return fmt.Errorf("%s: withdraw: %w", x.name, err)
 }
 
 // ours tells whether a checked frame is a message of the other end. If it is not, it has been dealt with; the error is
@@ -121,10 +146,7 @@ func (x *wire) InFlight(size int) int { return max(1, x.full(frameExtra+size)) }
 func (x *wire) Facts() map[string]string { return x.facts }
 
 // raw is a connection of scope raw: flat buffers, and no goroutine but the caller's.
-type raw struct {
-	*wire
-	in *broker.Reader
-}
+type raw struct{ *wire }
 
 var _ transports.Conn = (*raw)(nil)
 
@@ -133,7 +155,7 @@ func newConn(t *Transport, link *broker.Link, o transports.Options, w way) (tran
 	if o.Scope == transports.Stack {
 		return newStack(t, link, o, w)
 	}
-	x := &raw{newWire(t, link, o, w, min(o.MaxMessage, copyLimit)), link.In}
+	x := &raw{newWire(t, link, o, w, min(o.MaxMessage, copyLimit))}
 	if err := x.open(link.Conn, o); err != nil {
 		return nil, err
 	}
@@ -147,6 +169,9 @@ func (x *raw) Send(msg []byte) error { return x.sendFlat(msg) }
 
 // Recv returns the next message.
 func (x *raw) Recv() ([]byte, error) {
+	if x.way.sends && !x.stream.Closed() {
+		return nil, x.received(errDirection)
+	}
 	for !x.stream.Closed() {
 		if x.gone {
 			return nil, io.EOF

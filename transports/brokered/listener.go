@@ -20,7 +20,7 @@ type listener struct {
 	broadcast bool
 
 	mu       sync.Mutex
-	accepted bool // the link belongs to the connection now
+	accepted transports.Conn // the link belongs to it now
 	closed   bool
 }
 
@@ -47,8 +47,12 @@ func (l *listener) Accept() (transports.Conn, error) {
 	if l.closed {
 		return nil, fmt.Errorf("%s: accept: %w", l.t.name, transports.ErrClosed)
 	}
-	l.accepted = true
-	return newConn(l.t, l.link, l.o, w)
+	c, err := newConn(l.t, l.link, l.o, w)
+	if err != nil {
+		return nil, err
+	}
+	l.accepted = c
+	return c, nil
 }
 
 func (l *listener) isClosed() bool {
@@ -57,13 +61,21 @@ func (l *listener) isClosed() bool {
 	return l.closed
 }
 
-// Close ends a blocked Accept and, where nobody has come, the service.
+// Close ends a blocked Accept and, where nobody has come, the service. A broadcast can't be subscribed to any more.
 func (l *listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || l.accepted {
+	if l.closed {
 		return nil
 	}
 	l.closed = true
-	return l.link.Close()
+	switch c := l.accepted.(type) {
+	case nil:
+		return l.link.Close()
+	case interface{ withdraw() error }:
+		if l.broadcast {
+			return c.withdraw()
+		}
+	}
+	return nil
 }

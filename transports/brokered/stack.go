@@ -69,8 +69,12 @@ func newStack(t *Transport, link *broker.Link, o transports.Options, w way) (*st
 		c.methods[kind] = c.called
 	}
 	c.methods[kindRequest] = c.request
-	early := link.In.Rest()
-	c.wg.Go(func() { c.receive(early) })
+	if w.sends {
+		c.in.Src = c.stream // it only sends: there is no component
+	} else {
+		early := link.In.Rest()
+		c.wg.Go(func() { c.receive(early) })
+	}
 	c.facts["handoffs"] = "1"
 	c.facts["handoff"] = "goroutine"
 	if o.LockThread {
@@ -131,6 +135,9 @@ func (c *stack) next() ([]byte, error) {
 
 // Recv serves the next call, and returns what it was called with.
 func (c *stack) Recv() ([]byte, error) {
+	if c.way.sends && !c.stream.Closed() {
+		return nil, c.received(errDirection)
+	}
 	for !c.stream.Closed() {
 		if c.gone {
 			return nil, io.EOF
@@ -187,7 +194,7 @@ func (c *stack) called(kind uint32, seq uint64, p *broker.Params) []byte {
 // size has no type, goes as it is.
 func (c *stack) Send(msg []byte) error {
 	index := broker.LadderIndex(len(msg) - transports.EnvelopeSize)
-	if index < 0 || len(msg) > c.max {
+	if index < 0 || c.way.receives || len(msg) > c.max {
 		return c.sendFlat(msg)
 	}
 	kind := binary.LittleEndian.Uint32(msg[16:])
