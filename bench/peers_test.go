@@ -173,8 +173,9 @@ func TestDyingPeers(t *testing.T) {
 				w.policy.MaxDuration = results.Duration(5 * time.Second)
 				good := w.peers[p.Name]
 				dying := good
-				dying.Path = script(t, fmt.Sprintf(`case "$*" in
-*role=%s*) %q "$@" <&0 & p=$!; sleep 0.5; kill -9 $p; wait $p; exit 9;;
+				dying.Path = script(t, fmt.Sprintf(`exec 3<&0 # the shell gives what runs in the background an empty standard input
+case "$*" in
+*role=%s*) %q "$@" <&3 & p=$!; sleep 0.5; kill -9 $p; wait $p; exit 9;;
 *) exec %q "$@";;
 esac`, role, good.Path, good.Path))
 				w.peers["dying"] = dying
