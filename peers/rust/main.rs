@@ -12,6 +12,7 @@ mod rawfd;
 mod registry;
 mod shm;
 mod shm_ring;
+mod shm_wait;
 mod snapshot;
 mod sys;
 mod tcp;

@@ -2,7 +2,8 @@
 use crate::exchange::{get32, get64, put32, put64};
 use crate::leave::{c_path, forget_path, new_path};
 use crate::rawfd::{message, read_within, write_all, Wait};
-use crate::shm_ring::{ends, round64, sleepers, wake_always, Geometry, Receiver, Sender, SLOT};
+use crate::shm_ring::{ends, round64, sleepers, Geometry, Receiver, Sender, SLOT};
+use crate::shm_wait::wake_always;
 use crate::uds::{accept, dial_at, listen_at};
 use crate::worker::{Conn, Listener, Options};
 use crate::{die, die_os, sys};
