@@ -1,0 +1,253 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"msgbench/bench/protocol"
+	"msgbench/pinning"
+	"msgbench/results"
+	"msgbench/scenarios"
+)
+
+// execution is one sample while it runs.
+type execution struct {
+	w         *Workers
+	cell      results.Cell
+	dir       string
+	scenario  scenarios.Scenario
+	params    scenarios.Params
+	placed    map[string][]int // by name of the process
+	sample    *results.Sample
+	processes []*process
+	died      context.CancelCauseFunc // called with the reason when a process ends before its time
+	broker    string                  // endpoint of the process in the middle; empty where there is none
+}
+
+// prepare finds out which processes the cell has and where they belong.
+func (e *execution) prepare() (err error) {
+	if e.scenario, err = scenarios.Find(e.cell.Scenario); err != nil {
+		return err
+	}
+	e.params, err = CellParams(e.cell)
+	if err != nil {
+		return err
+	}
+	if e.placed, err = Place(e.w.plan, e.w.topology, e.cell); err != nil {
+		return err
+	}
+	e.dir = filepath.Join(e.w.dir, fmt.Sprint(e.w.samples))
+	e.w.samples++
+	if err := os.Mkdir(e.dir, 0o700); err != nil {
+		return fmt.Errorf("folder for endpoints: %w", err)
+	}
+	return nil
+}
+
+// run takes the processes from start to result.
+func (e *execution) run(ctx context.Context) error {
+	driver, err := e.startAll(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.readPlacement(); err != nil {
+		return err
+	}
+	start := protocol.StartInfo{PIDs: map[string][]int{}}
+	for _, p := range e.processes {
+		start.PIDs[p.role] = append(start.PIDs[p.role], p.cmd.Process.Pid)
+	}
+	for _, p := range e.processes {
+		if err := p.say(protocol.Start, start); err != nil {
+			return err
+		}
+	}
+	limits := e.w.limits
+	var m results.Measurement
+	for _, step := range []struct {
+		word   string
+		into   any
+		within time.Duration
+	}{
+		{protocol.Measuring, nil, e.w.warmupMax() + limits.grace},
+		{protocol.Done, nil, e.w.longest(e.cell) + limits.grace},
+		{protocol.Result, &m, limits.grace},
+	} {
+		if err := driver.expect(ctx, step.word, step.into, step.within); err != nil {
+			return e.blame(driver, err)
+		}
+	}
+	var others []*results.Measurement
+	for _, p := range e.processes {
+		if p == driver || p.role == results.Broker {
+			continue
+		}
+		var o results.Measurement
+		if err := p.expect(ctx, protocol.Result, &o, limits.grace); err != nil {
+			return err
+		}
+		others = append(others, &o)
+	}
+	if err := e.scenario.Join(e.params, &m, others); err != nil {
+		return err
+	}
+	if err := e.joinBroker(ctx, &m); err != nil {
+		return err
+	}
+	if err := join(&m, others); err != nil {
+		return err
+	}
+	if err := asked(&m, e.cell, e.w.policy); err != nil {
+		return fmt.Errorf("%s: %w", driver.name, err)
+	}
+	e.sample.Measurement = &m
+	return nil
+}
+
+// startAll starts the processes, those that listen first, and returns the driver once all of them are connected.
+func (e *execution) startAll(ctx context.Context) (driver *process, err error) {
+	if Brokered(e.cell) {
+		if err := e.startBroker(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var endpoints []string
+	roles := e.scenario.Roles(e.params)
+	for _, role := range roles {
+		if !role.Listens {
+			continue
+		}
+		for i := range role.Processes {
+			more, err := e.startListening(ctx, role, i)
+			if err != nil {
+				return nil, err
+			}
+			endpoints = append(endpoints, more...)
+		}
+	}
+	if driver, err = e.start(e.scenario.Driver(e.params), 0, nil, endpoints); err != nil {
+		return nil, err
+	}
+	if err := driver.expect(ctx, protocol.Ready, &protocol.ReadyInfo{}, e.w.limits.ready); err != nil {
+		return nil, e.blame(driver, err)
+	}
+	return driver, nil
+}
+
+// startListening starts one process that listens, and returns its endpoints. One that needs to be told its ports may find
+// that somebody else has them by then.
+func (e *execution) startListening(ctx context.Context, role scenarios.Role, index int) ([]string, error) {
+	for try := 1; ; try++ {
+		var ports []int
+		if e.w.peers[e.cell.Server].FixedPort {
+			var err error
+			if ports, err = reservePorts(role.Conns); err != nil {
+				return nil, err
+			}
+		}
+		p, err := e.start(role, index, ports, nil)
+		if err != nil {
+			return nil, err
+		}
+		var ready protocol.ReadyInfo
+		err = p.expect(ctx, protocol.Ready, &ready, e.w.limits.ready)
+		if errors.Is(err, errPortTaken) && try < portTries {
+			// It has failed, and how it ends is of no interest.
+			_ = p.end(leaveTime)
+			if err := e.w.janitor.forget(p.cmd.Process.Pid); err != nil {
+				return nil, err
+			}
+			e.processes = slices.DeleteFunc(e.processes, func(x *process) bool { return x == p })
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := checkEndpoints(ready.Endpoints, role.Conns); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		return ready.Endpoints, nil
+	}
+}
+
+func checkEndpoints(endpoints []string, want int) error {
+	if len(endpoints) != want {
+		return fmt.Errorf("ready with %d endpoints, want %d", len(endpoints), want)
+	}
+	for _, s := range endpoints {
+		if s == "" || strings.ContainsAny(s, " \t\n") {
+			return fmt.Errorf("ready with the endpoint %q, want one word", s)
+		}
+	}
+	return nil
+}
+
+// start starts the worker of one process of a role, as one of its peers.
+func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints []string) (*process, error) {
+	dims := map[string]string{}
+	for _, from := range []map[string]string{e.cell.Defaults, e.cell.Dims} {
+		for k, v := range from {
+			dims[k] = v
+		}
+	}
+	peer := e.cell.Server
+	if !role.Listens {
+		peer = e.cell.Client
+	}
+	name := processName(role, index)
+	p, err := startProcess(e.w.spawner, e.w.peers[peer].Path, name, protocol.Args{
+		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
+		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
+		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Dims: dims,
+	}, e.placed[name])
+	if err != nil {
+		return nil, err
+	}
+	e.processes = append(e.processes, p)
+	go e.watch(p)
+	return p, e.w.janitor.watch(p.cmd.Process.Pid)
+}
+
+// readPlacement asks the kernel where the processes may run, and refuses a sample that runs elsewhere than planned.
+func (e *execution) readPlacement() error {
+	for _, p := range e.processes {
+		pl := results.Placement{PID: p.cmd.Process.Pid, Asked: e.placed[p.name]}
+		if e.w.topology.CanPin {
+			allowed, err := pinning.ReadBack(pl.PID)
+			if err != nil {
+				return fmt.Errorf("placement of the %s: %w", p.name, err)
+			}
+			pl.Allowed = allowed
+			if len(pl.Asked) > 0 && pinning.FormatList(pl.Asked) != pinning.FormatList(allowed) {
+				return fmt.Errorf("the %s runs on CPU %s where %s was asked for", p.name,
+					pinning.FormatList(allowed), pinning.FormatList(pl.Asked))
+			}
+		}
+		e.sample.Placement[p.name] = pl
+	}
+	e.sample.Relation = e.relation()
+	return nil
+}
+
+// relation is what the driver shares with the others: the word for each of them, once. A process alone has none.
+func (e *execution) relation() string {
+	driver := e.processes[len(e.processes)-1]
+	var words []string
+	for _, p := range e.processes {
+		if p == driver {
+			continue
+		}
+		r := pinning.Relation(e.w.topology, e.sample.Placement[driver.name].Allowed, e.sample.Placement[p.name].Allowed)
+		if !slices.Contains(words, r) {
+			words = append(words, r)
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(words, "|")
+}
