@@ -105,7 +105,7 @@ type loop struct {
 	ops, items                 int64
 	next                       int64 // operation of the schedule
 	start, end                 int64
-	thirds, thirdsNs           [3]int64 // operations, and how long they took
+	thirds, thirdsNs           [3]int64   // operations, and how long they took
 	latency, service, lateness *hist.Hist // the last two when paced
 }
 
