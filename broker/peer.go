@@ -17,11 +17,21 @@ const (
 	busyBuffer = 128 << 10
 )
 
-// Whether deliver may wait for room in the target's queue.
+// patience is whether deliver may wait for room in the target's queue.
+type patience int
+
 const (
-	mayWait   = true
-	neverWait = false
+	neverWait patience = iota // rather drop it
+	mayWait
+	// overflow goes beyond the bound by up to maxOverflow, and waits then: for what comes from a connection that has ended.
+	// That is no more than its socket held, and those who read must not wait for those who don't to hear of its end.
+	overflow
 )
+
+const maxOverflow = 8 << 20
+
+// lookEvery is how often a delivery that waits looks whether the connection that it comes from has ended.
+const lookEvery = 20 * time.Millisecond
 
 // peer is the router's end of one connection. A goroutine of its own reads and forwards; what can't be written at once is
 // queued, and written by a second one.
@@ -30,6 +40,7 @@ type peer struct {
 	nc     net.Conn
 	cookie uint32
 	silent atomic.Int32 // heartbeats since something came
+	left   atomic.Bool  // its process has closed it; there may be more to read
 
 	// Of the reading goroutine.
 	buf     []byte
@@ -224,7 +235,7 @@ func (p *peer) forward(b []byte, frames int) error {
 			return p.stray(b, frames)
 		}
 		for _, q := range list {
-			q.deliverAll(b, frames)
+			q.deliverAll(p, b, frames)
 		}
 		return nil
 	}
@@ -233,7 +244,7 @@ func (p *peer) forward(b []byte, frames int) error {
 		t = p.r.find(target)
 		p.last = t
 	}
-	if t == nil || !t.deliverAll(b, frames) {
+	if t == nil || !t.deliverAll(p, b, frames) {
 		p.last = nil
 		return p.stray(b, frames)
 	}
@@ -257,9 +268,13 @@ func (p *peer) stray(b []byte, frames int) error {
 	return nil
 }
 
-// deliverAll delivers messages, as the policy says, and counts them; false if the connection has ended.
-func (p *peer) deliverAll(b []byte, frames int) bool {
-	switch p.deliver(b, p.r.o.Slow == Block) {
+// deliverAll delivers messages of from, as the policy says, and counts them; false if the connection has ended.
+func (p *peer) deliverAll(from *peer, b []byte, frames int) bool {
+	how := neverWait
+	if p.r.o.Slow == Block {
+		how = mayWait
+	}
+	switch p.deliverFrom(from, b, how) {
 	case delivered:
 		p.r.n.messages.Add(int64(frames))
 		p.r.n.bytes.Add(int64(len(b)))
@@ -280,9 +295,12 @@ const (
 	gone
 )
 
-// deliver writes whole frames to the connection at once, if nothing waits there and the socket has room, and queues what
+// deliver delivers frames of the router's own.
+func (p *peer) deliver(b []byte, how patience) fate { return p.deliverFrom(nil, b, how) }
+
+// deliverFrom writes whole frames to the connection at once, if nothing waits there and the socket has room, and queues what
 // remains. Where the queue is full it waits, or drops the frames.
-func (p *peer) deliver(b []byte, wait bool) fate {
+func (p *peer) deliverFrom(from *peer, b []byte, how patience) fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -300,17 +318,11 @@ func (p *peer) deliver(b []byte, wait bool) fate {
 		b, whole = b[n:], n == 0
 	}
 	// The rest of a frame must follow, whatever the queue holds.
-	if waited := false; whole {
-		for len(p.queue) > 0 && len(p.queue)+len(b) > p.r.o.Queue && !p.ended {
-			if !wait {
-				return dropped
-			}
-			if !waited {
-				waited = true
-				p.r.n.waits.Add(1)
-			}
-			p.room.Wait()
+	if whole {
+		if how == neverWait && p.full(b, 0) {
+			return dropped
 		}
+		p.awaitRoom(from, b, how)
 		if p.ended {
 			return gone
 		}
@@ -322,6 +334,42 @@ func (p *peer) deliver(b []byte, wait bool) fate {
 	}
 	p.work.Signal()
 	return delivered
+}
+
+// full tells whether the queue has no room for b, even beyond its bound by so much.
+func (p *peer) full(b []byte, beyond int) bool {
+	return len(p.queue) > 0 && len(p.queue)+len(b) > p.r.o.Queue+beyond
+}
+
+// awaitRoom waits until b may be queued, or the connection has ended. The lock is held, but for the time of waiting.
+func (p *peer) awaitRoom(from *peer, b []byte, how patience) {
+	beyond := func() int {
+		if how == overflow || from != nil && from.left.Load() {
+			return maxOverflow
+		}
+		return 0
+	}
+	if p.ended || !p.full(b, beyond()) {
+		return
+	}
+	p.r.n.waits.Add(1)
+	if from != nil {
+		var look *time.Timer
+		look = time.AfterFunc(lookEvery, func() {
+			if !from.try.hungUp() {
+				look.Reset(lookEvery)
+				return
+			}
+			from.left.Store(true)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.room.Broadcast()
+		})
+		defer look.Stop()
+	}
+	for !p.ended && p.full(b, beyond()) {
+		p.room.Wait()
+	}
 }
 
 // write empties the queue, all that waits in one write, until the connection ends.

@@ -373,8 +373,8 @@ func (r *Router) remove(p *peer) {
 	p.services, p.interests = nil, nil
 	r.mu.Unlock()
 	for _, q := range tell {
-		// It waits like any message: what was sent before the end comes before this.
-		q.deliver(Frame(Header{BufType: BufControl, Event: Gone, Source: p.cookie, Target: q.cookie}, nil), mayWait)
+		// In its queue like any message: what was sent before the end comes before this.
+		q.deliver(Frame(Header{BufType: BufControl, Event: Gone, Source: p.cookie, Target: q.cookie}, nil), overflow)
 	}
 }
 

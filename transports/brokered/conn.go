@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"msgbench/broker"
 	"msgbench/transports"
@@ -33,10 +34,12 @@ type wire struct {
 	gone   bool // the other end
 	in     *broker.Reader
 
-	mu   sync.Mutex // an answer to a heartbeat may come between
-	out  []byte     // the header that all messages share, and room behind it
-	pong []byte
-	seq  uint64
+	reading sync.Mutex     // of in, where it is a publisher's
+	bg      sync.WaitGroup // calls of withdraw that go on
+	mu      sync.Mutex     // an answer to a heartbeat may come between
+	out     []byte         // the header that all messages share, and room behind it
+	pong    []byte
+	seq     uint64
 }
 
 func newWire(t *Transport, link *broker.Link, o transports.Options, w way, room int) *wire {
@@ -81,21 +84,43 @@ func (x *wire) sent(err error) error {
 // errDirection is for who calls against the direction of a broadcast.
 var errDirection = errors.New("a broadcast goes from the publisher to its subscribers only")
 
-// withdraw takes a publisher's service from those that can be found. Nobody else receives on its connection.
-func (x *wire) withdraw() error {
-	x.mu.Lock()
-	f := broker.Frame(broker.Header{BufType: broker.BufControl, Event: broker.Withdraw, Source: broker.SourceOf(x.out), Service: x.way.service}, nil)
-	err := x.stream.WriteBoth(f, nil)
-	x.mu.Unlock()
-	for err == nil {
-		if f, err = x.in.Next(); err == nil && broker.EventOf(f) == broker.Withdrawn {
-			return nil
+// closeTime bounds how long closing waits for a router that is held up.
+const closeTime = 200 * time.Millisecond
+
+// withdraw takes a publisher's service from those that can be found, and waits until the router has done that: by then it has
+// also taken everything that was sent before. It does not wait long, since a slow subscriber may hold the router up, or a
+// blocked Send the connection; then it happens later.
+func (x *wire) withdraw() {
+	done := make(chan struct{})
+	x.bg.Go(func() {
+		defer close(done)
+		f := broker.Frame(broker.Header{BufType: broker.BufControl, Event: broker.Withdraw, Source: broker.SourceOf(x.out), Service: x.way.service}, nil)
+		x.mu.Lock()
+		err := x.stream.WriteBoth(f, nil)
+		x.mu.Unlock()
+		x.reading.Lock() // nobody else receives on a publisher's connection
+		defer x.reading.Unlock()
+		for err == nil {
+			if f, err = x.in.Next(); err == nil && broker.EventOf(f) == broker.Withdrawn {
+				return
+			}
 		}
+	})
+	select {
+	case <-done:
+	case <-time.After(closeTime):
 	}
-	if x.stream.Closed() {
-		return nil // and so is the service
+}
+
+// close closes the stream. A publisher's is settled first: a socket that is closed with unread bytes, such as notices of who
+// has come, takes back what it has not yet delivered.
+func (x *wire) close() error {
+	if x.way.sends && !x.stream.Closed() {
+		x.withdraw()
 	}
-	return fmt.Errorf("%s: withdraw: %w", x.name, err)
+	err := x.stream.Close()
+	x.bg.Wait()
+	return err
 }
 
 // ours tells whether a checked frame is a message of the other end. If it is not, it has been dealt with; the error is
@@ -192,4 +217,4 @@ func (x *raw) Recv() ([]byte, error) {
 }
 
 // Close closes the connection.
-func (x *raw) Close() error { return x.stream.Close() }
+func (x *raw) Close() error { return x.close() }

@@ -72,9 +72,9 @@ func (l *listener) Close() error {
 	switch c := l.accepted.(type) {
 	case nil:
 		return l.link.Close()
-	case interface{ withdraw() error }:
+	case interface{ withdraw() }:
 		if l.broadcast {
-			return c.withdraw()
+			c.withdraw()
 		}
 	}
 	return nil

@@ -240,7 +240,7 @@ func (c *stack) InFlight(size int) int { return max(1, c.full(frameExtra+size)) 
 // Close closes the connection and ends its goroutine.
 func (c *stack) Close() error {
 	c.once.Do(func() { close(c.done) })
-	err := c.stream.Close()
+	err := c.close()
 	c.wg.Wait()
 	return err
 }
