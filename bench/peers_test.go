@@ -19,6 +19,14 @@ import (
 // needPeers makes a peer that can't be built a failure; without it the tests of that peer are skipped.
 const needPeers = "MSGBENCH_NEED_PEERS"
 
+// long skips a test that takes minutes, unless all is to be tested: `go test ./...` alone stays short.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv(needPeers) == "" {
+		t.Skip("takes minutes: scripts/test sets " + needPeers)
+	}
+}
+
 // lack skips a test, or fails it where all is to be there.
 func lack(t *testing.T, reason string) {
 	t.Helper()
@@ -84,6 +92,7 @@ cells:
 `
 
 func TestPeers(t *testing.T) {
+	long(t)
 	for _, c := range []struct {
 		transports string
 		names      []string
@@ -112,6 +121,7 @@ func TestPeers(t *testing.T) {
 // TestSanitizedPeers runs every scenario over every transport with the C peers built to abort on the first fault, leaks at the
 // end included.
 func TestSanitizedPeers(t *testing.T) {
+	long(t)
 	const suite = `name: s
 cells:
   - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, payload: [0, 8, 200000], rate: [max, 2000]}
@@ -198,9 +208,10 @@ esac`, role, good.Path, good.Path))
 
 // TestMemcheck runs the C worker under valgrind.
 func TestMemcheck(t *testing.T) {
+	long(t)
 	valgrind := "/usr/bin/valgrind"
 	if _, err := os.Stat(valgrind); err != nil || runtime.GOOS != "linux" {
-		t.Skip("valgrind is not there (Debian package valgrind)")
+		lack(t, "valgrind is not there (Debian package valgrind)")
 	}
 	w := quickWorkers(t, 20)
 	w.limits.ready = 20 * time.Second
