@@ -354,22 +354,30 @@ func (p *peer) awaitRoom(from *peer, b []byte, how patience) {
 	}
 	p.r.n.waits.Add(1)
 	if from != nil {
-		var look *time.Timer
-		look = time.AfterFunc(lookEvery, func() {
-			if !from.try.hungUp() {
-				look.Reset(lookEvery)
-				return
-			}
-			from.left.Store(true)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.room.Broadcast()
-		})
-		defer look.Stop()
+		stop := make(chan struct{})
+		defer close(stop)
+		go p.lookAfter(from, stop)
 	}
 	for !p.ended && p.full(b, beyond()) {
 		p.room.Wait()
 	}
+}
+
+// lookAfter wakes those who wait for room when from has been closed by its process, until stop is closed.
+func (p *peer) lookAfter(from *peer, stop chan struct{}) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for !from.left.Load() {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			from.left.Store(from.try.hungUp())
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.room.Broadcast()
 }
 
 // write empties the queue, all that waits in one write, until the connection ends.

@@ -62,8 +62,12 @@ func newStack(t *Transport, link *broker.Link, o transports.Options, w way) (*st
 	if err := c.openPolled(link.Conn, o); err != nil {
 		return nil, err
 	}
+	var early []byte // what the link has read beyond its own: messages of a peer that was quick
+	if !w.sends {
+		early = link.In.Rest()
+	}
 	for range chunkCount {
-		c.free <- &chunk{buf: make([]byte, c.maxFrame+readAhead)}
+		c.free <- &chunk{buf: make([]byte, c.maxFrame+readAhead+len(early))}
 	}
 	for kind := range c.methods {
 		c.methods[kind] = c.called
@@ -72,7 +76,6 @@ func newStack(t *Transport, link *broker.Link, o transports.Options, w way) (*st
 	if w.sends {
 		c.in.Src = c.stream // it only sends: there is no component
 	} else {
-		early := link.In.Rest()
 		c.wg.Go(func() { c.receive(early) })
 	}
 	c.facts["handoffs"] = "1"
