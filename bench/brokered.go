@@ -66,11 +66,11 @@ const (
 
 // setScope sets the dimensions of a brokered cell, or says which of them does not go together with what. put and known are
 // setDims' own.
-func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, given map[string]word, put func(name, value, standard string), known map[string]bool) error {
+func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, transport word, given map[string]word, put func(name, value, standard string), known map[string]bool) error {
 	known["scope"] = true
 	scope := given["scope"]
 	if scope.text == "" {
-		scope.text = string(transports.Stack)
+		scope.text, scope.line = string(transports.Stack), transport.line
 	}
 	name := t.Info().Name
 	switch transports.Scope(scope.text) {

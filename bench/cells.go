@@ -204,7 +204,7 @@ func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, pay
 		info = t.Info()
 		brokered, _ = t.(transports.Brokered)
 	}
-	if err := setDims(&cell, s, info, brokered, dims); err != nil {
+	if err := setDims(&cell, s, info, brokered, transport, dims); err != nil {
 		return cell, err
 	}
 	if s.NoTransport {
