@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -33,6 +34,13 @@ func TestScripts(t *testing.T) {
 			// Endpoints of the runs go here, so that a script can see that none is left.
 			e.Setenv("TMPDIR", e.Getenv("WORK")+"/tmp")
 			return os.MkdirAll(e.Getenv("WORK")+"/tmp", 0o700)
+		},
+		// all: what takes long is to be tested too, as scripts/test asks.
+		Condition: func(cond string) (bool, error) {
+			if cond == "all" {
+				return os.Getenv("MSGBENCH_NEED_PEERS") != "", nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":     cmdCode,
