@@ -16,6 +16,7 @@ func join(m *results.Measurement, others []*results.Measurement) error {
 		m.Facts = map[string]string{}
 	}
 	for _, o := range others {
+		m.ClockErrorNs = max(m.ClockErrorNs, o.ClockErrorNs)
 		for _, f := range []struct{ into, from *map[string]int64 }{
 			{&m.GC, &o.GC}, {&m.Mallocs, &o.Mallocs}, {&m.RSS, &o.RSS},
 		} {

@@ -46,25 +46,26 @@ type Row struct {
 	Ceiling      Num `csv:"ceiling_per_s"`       // the highest rate offered that held
 	CeilingFails Num `csv:"ceiling_fails_per_s"` // the lowest that did not
 
-	Latency  string `csv:"latency"` // kind of the columns that follow
-	MinUs    Num    `csv:"min_us"`
-	MinLo    Num    `csv:"min_lo"` // the smallest and the largest minimum of a sample
-	MinHi    Num    `csv:"min_hi"`
-	MeanUs   Num    `csv:"mean_us"`
-	P50Us    Num    `csv:"p50_us"`
-	P50Lo    Num    `csv:"p50_lo"`
-	P50Hi    Num    `csv:"p50_hi"`
-	P90Us    Num    `csv:"p90_us"`
-	P95Us    Num    `csv:"p95_us"`
-	P99Us    Num    `csv:"p99_us"`
-	P99Lo    Num    `csv:"p99_lo"`
-	P99Hi    Num    `csv:"p99_hi"`
-	P999Us   Num    `csv:"p999_us"`
-	MaxUs    Num    `csv:"max_us"`
-	SvcP50Us Num    `csv:"svc_p50_us"`
-	SvcP95Us Num    `csv:"svc_p95_us"`
-	SvcP99Us Num    `csv:"svc_p99_us"`
-	LateP99  Num    `csv:"late_p99_us"`
+	Latency      string `csv:"latency"`          // kind of the columns that follow
+	LatencyError Num    `csv:"latency_error_us"` // bound of the error of one-way latencies: step of the clock, cost of a reading
+	MinUs        Num    `csv:"min_us"`
+	MinLo        Num    `csv:"min_lo"` // the smallest and the largest minimum of a sample
+	MinHi        Num    `csv:"min_hi"`
+	MeanUs       Num    `csv:"mean_us"`
+	P50Us        Num    `csv:"p50_us"`
+	P50Lo        Num    `csv:"p50_lo"`
+	P50Hi        Num    `csv:"p50_hi"`
+	P90Us        Num    `csv:"p90_us"`
+	P95Us        Num    `csv:"p95_us"`
+	P99Us        Num    `csv:"p99_us"`
+	P99Lo        Num    `csv:"p99_lo"`
+	P99Hi        Num    `csv:"p99_hi"`
+	P999Us       Num    `csv:"p999_us"`
+	MaxUs        Num    `csv:"max_us"`
+	SvcP50Us     Num    `csv:"svc_p50_us"`
+	SvcP95Us     Num    `csv:"svc_p95_us"`
+	SvcP99Us     Num    `csv:"svc_p99_us"`
+	LateP99      Num    `csv:"late_p99_us"`
 
 	ClientCPU Num `csv:"client_cpu_pct"` // client or publisher, without what the pacer spun
 	ServerCPU Num `csv:"server_cpu_pct"` // server, or all subscribers

@@ -168,9 +168,12 @@ type Measurement struct {
 	Latency  *hist.Hist `json:"latency_hist,omitempty"`
 	Service  *hist.Hist `json:"service_hist,omitempty"` // paced and open loops, where Latency is the response time
 	Lateness *hist.Hist `json:"lateness_hist,omitempty"`
-	Thirds   []int64    `json:"thirds,omitempty"`    // operations in each third of the window
-	ThirdsNs []int64    `json:"thirds_ns,omitempty"` // how long each third took; empty: all the same
-	Series   *Series    `json:"series,omitempty"`    // of one-way streams
+	// ClockErrorNs is the bound of the error of one-way latencies: the step of the clock and what a reading costs.
+	ClockErrorNs int64 `json:"clock_error_ns,omitempty"`
+
+	Thirds   []int64 `json:"thirds,omitempty"`    // operations in each third of the window
+	ThirdsNs []int64 `json:"thirds_ns,omitempty"` // how long each third took; empty: all the same
+	Series   *Series `json:"series,omitempty"`    // of one-way streams
 
 	CPUNs   map[string]int64 `json:"cpu_ns,omitempty"`   // by role, over exactly the window
 	PacerNs int64            `json:"pacer_ns,omitempty"` // spun by the pacer; part of CPUNs of its role

@@ -109,17 +109,19 @@ func (m counterMessage) checkData(msg []byte) (seq uint64, stamp int64, err erro
 // oneWay records the latencies of one-way messages from the stamps in them. At a fixed rate it also knows when each of them
 // was intended to go out: the start of the schedule comes with the mark message.
 type oneWay struct {
-	sent     *hist.Hist // sent → received
-	intended *hist.Hist // intended → received; nil where nothing is intended at any time
-	schedule measure.Schedule
-	first    uint64 // number of the first message of the schedule
-	at, step int64  // its operation is at, that of each further one step more: several senders share a schedule
+	sent       *hist.Hist // sent → received
+	intended   *hist.Hist // intended → received; nil where nothing is intended at any time
+	schedule   measure.Schedule
+	first      uint64 // number of the first message of the schedule
+	at, step   int64  // its operation is at, that of each further one step more: several senders share a schedule
+	clockError int64  // bound of the error of each, in ns
 }
 
 // newOneWay makes the recorder of the sender of that index among so many, whose messages take turns in a schedule of rate
 // operations per second; 0: there is no schedule.
 func newOneWay(rate, index, senders int) *oneWay {
-	o := &oneWay{sent: hist.New(), at: int64(index), step: int64(senders)}
+	step, cost := measure.Resolution(2000)
+	o := &oneWay{sent: hist.New(), at: int64(index), step: int64(senders), clockError: step + cost}
 	if rate > 0 {
 		o.intended = hist.New()
 		o.schedule.Rate = int64(rate)
@@ -159,6 +161,7 @@ func (o *oneWay) record(seq uint64, sent, now int64) error {
 // fill adds the latencies to a measurement: response time where the messages were due at a time, else the time from sending.
 func (o *oneWay) fill(m *results.Measurement) {
 	m.LatencyKind = results.OneWay
+	m.ClockErrorNs = o.clockError
 	merge := func(into **hist.Hist, h *hist.Hist) {
 		if *into == nil {
 			*into = hist.New()

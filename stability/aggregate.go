@@ -74,6 +74,11 @@ func words(row *results.Row, valid []placed) {
 		}
 	}
 	set(&row.Loop, text(func(s placed) string { return s.Measurement.Loop }))
+	for _, s := range valid {
+		if ns := s.Measurement.ClockErrorNs; ns > 0 {
+			row.LatencyError = results.N(max(row.LatencyError.Or(0), float64(ns)/1e3))
+		}
+	}
 	row.Latency = text(func(s placed) string { return s.Measurement.LatencyKind })
 	row.CPURelation = text(func(s placed) string { return s.Relation })
 	set(&row.Wait, text(func(s placed) string { return s.Measurement.Facts["wait"] }))
