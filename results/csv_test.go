@@ -24,7 +24,7 @@ func full() Row {
 		Options:    `nodelay=on;socket=REQ, "REP"`,
 		Throughput: N(9998.4), ThroughputLo: N(9990), ThroughputHi: N(10000.1234), MessagesPerS: N(9998.4), MBPerS: N(0.63989),
 		PeakPerS: N(10050), Sustained: N(9999), PeakMBPerS: N(0.643), SustainedMB: N(0.64), Ceiling: N(15000), CeilingFails: N(15400),
-		Latency: Response, MinUs: N(30.01), MinLo: N(30.01), MinHi: N(31.5), MeanUs: N(45.5555), P50Us: N(44), P50Lo: N(43.9), P50Hi: N(44.2), P90Us: N(60), P95Us: N(71),
+		Latency: Response, LatencyError: N(0.067), MinUs: N(30.01), MinLo: N(30.01), MinHi: N(31.5), MeanUs: N(45.5555), P50Us: N(44), P50Lo: N(43.9), P50Hi: N(44.2), P90Us: N(60), P95Us: N(71),
 		P99Us: N(120.5), P99Lo: N(110), P99Hi: N(150), P999Us: N(300), MaxUs: N(812.345),
 		SvcP50Us: N(43.5), SvcP95Us: N(70), SvcP99Us: N(119), LateP99: N(25),
 		ClientCPU: N(20.5), ServerCPU: N(18.25), BrokerCPU: N(0), PacerCPU: N(60), TotalCPU: N(38.75), CPUNsOp: N(38750),
