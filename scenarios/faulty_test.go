@@ -106,16 +106,21 @@ func TestPingPong(t *testing.T) {
 	}
 }
 
-// Every way in which a peer can spoil a message is noticed, at either side.
-func TestPingPongNoticesFaults(t *testing.T) {
+// Every way in which a peer can spoil a message is noticed in every scenario of requests and replies, at either side.
+func TestFaultsAreNoticed(t *testing.T) {
 	const at = 17 // within the warm-up or the window, whichever comes: both check
+	withSeq := func(add uint64) func([]byte) [][]byte {
+		return func(m []byte) [][]byte {
+			other := append([]byte(nil), m...)
+			binary.LittleEndian.PutUint64(other, seqOf(m)+add)
+			return [][]byte{other}
+		}
+	}
 	faults := map[string]func(m []byte) [][]byte{
-		"repeats":   func(m []byte) [][]byte { return [][]byte{m, m} },
-		"drops":     func(m []byte) [][]byte { return nil },
-		"truncates": func(m []byte) [][]byte { return [][]byte{m[:len(m)-1]} },
-		"cuts the envelope": func(m []byte) [][]byte {
-			return [][]byte{m[:20]}
-		},
+		"repeats":                                func(m []byte) [][]byte { return [][]byte{m, m} },
+		"drops":                                  func(m []byte) [][]byte { return nil },
+		"truncates":                              func(m []byte) [][]byte { return [][]byte{m[:len(m)-1]} },
+		"cuts the envelope":                      func(m []byte) [][]byte { return [][]byte{m[:20]} },
 		"corrupts the first byte of the payload": flip(envelope),
 		"corrupts the last byte":                 flip(-1),
 		"corrupts a byte in the middle":          flip(envelope + 30),
@@ -123,44 +128,77 @@ func TestPingPongNoticesFaults(t *testing.T) {
 		"corrupts the kind":                      flip(16),
 		"corrupts the length":                    flip(20),
 		"corrupts the zero":                      flip(31),
-		"answers an old one": func(m []byte) [][]byte {
-			old := append([]byte(nil), m...)
-			binary.LittleEndian.PutUint64(old, seqOf(m)-2)
-			return [][]byte{old}
-		},
-		"skips one": func(m []byte) [][]byte {
-			next := append([]byte(nil), m...)
-			binary.LittleEndian.PutUint64(next, seqOf(m)+1)
-			return [][]byte{next}
-		},
+		"answers an old one":                     withSeq(^uint64(1)), // two less
+		"skips one":                              withSeq(1),
+		"swaps":                                  nil, // two messages, see below
 	}
-	for name, fault := range faults {
-		for _, side := range []string{"client", "server"} {
-			t.Run(name+"/"+side, func(t *testing.T) {
-				c, s := pair()
-				spoil := func(n int, m []byte) [][]byte {
-					if n == at {
-						return fault(m)
+	for _, c := range []struct {
+		s    Scenario
+		mode string
+	}{{PingPong, ""}, {Batch, ""}, {Pipeline, modeCycle}, {Pipeline, modeWindow}, {PipelineBatch, ""}, {Snapshot, ""}} {
+		p := smallParams(64, 0)
+		p.Mode, p.Depth = c.mode, 4
+		oneInFlight := c.s.Pattern == transports.RequestReply
+		for name, fault := range faults {
+			if fault == nil && oneInFlight {
+				continue // there are never two messages to be swapped
+			}
+			for _, side := range []string{"client", "server"} {
+				t.Run(c.s.Name+c.mode+"/"+name+"/"+side, func(t *testing.T) {
+					client, server := pair()
+					var held []byte
+					spoil := func(n int, m []byte) [][]byte {
+						switch {
+						case fault == nil && n == at:
+							held = m
+							return nil
+						case fault == nil && n == at+1:
+							return [][]byte{m, held}
+						case fault != nil && n == at:
+							return fault(m)
+						}
+						return [][]byte{m}
 					}
-					return [][]byte{m}
-				}
-				if side == "client" {
-					c.spoil = spoil
-				} else {
-					s.spoil = spoil
-				}
-				_, _, err, serr := runPair(t, PingPong, smallParams(64, 0), c, s)
-				if err == nil && serr == nil {
-					t.Fatal("nobody noticed")
-				}
-				// A byte spoiled on its way to the server comes back, and only the client knows what it should be.
-				for _, e := range []error{err, serr} {
-					if e != nil && strings.Contains(e.Error(), "\n") {
-						t.Errorf("not one line: %q", e)
+					if side == "client" {
+						client.spoil = spoil
+					} else {
+						server.spoil = spoil
 					}
-				}
-				t.Log(err, "/", serr)
-			})
+					_, _, err, serr := runPair(t, c.s, p, client, server)
+					// A byte spoiled on its way to the server may come back, and only the client knows what it should be.
+					if err == nil && serr == nil {
+						t.Fatal("nobody noticed")
+					}
+					for _, e := range []error{err, serr} {
+						if e != nil && strings.Contains(e.Error(), "\n") {
+							t.Errorf("not one line: %q", e)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// The same scenarios over a link without a fault measure something, and both sides count the same.
+func TestScenariosOverAGoodLink(t *testing.T) {
+	for _, c := range []struct {
+		s    Scenario
+		mode string
+	}{{Batch, ""}, {Pipeline, modeCycle}, {Pipeline, modeWindow}, {PipelineBatch, ""}, {Snapshot, ""}} {
+		p := smallParams(64, 0)
+		p.Mode, p.Depth = c.mode, 4
+		client, server := pair()
+		m, ms, err, serr := runPair(t, c.s, p, client, server)
+		if err != nil || serr != nil {
+			t.Errorf("%s %s: %v, %v", c.s.Name, c.mode, err, serr)
+			continue
+		}
+		if m.Ops == 0 || m.Sent == 0 || ms.Received != m.Sent {
+			t.Errorf("%s %s: %d operations, sent %d, the server received %d", c.s.Name, c.mode, m.Ops, m.Sent, ms.Received)
+		}
+		if err := c.s.Join(p, m, []*results.Measurement{ms}); err != nil {
+			t.Errorf("%s %s: %v", c.s.Name, c.mode, err)
 		}
 	}
 }
@@ -173,7 +211,7 @@ func flip(at int) func([]byte) [][]byte {
 		if i < 0 {
 			i += len(b)
 		}
-		b[i] ^= 0x40
+		b[min(i, len(b)-1)] ^= 0x40
 		return [][]byte{b}
 	}
 }
