@@ -63,7 +63,7 @@ func TestKills(t *testing.T) {
 func killOne(t *testing.T, exe, suite, victim string, after time.Duration) {
 	tmp, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	cmd := exec.Command(exe, "run", suite, "--out", out, "-q")
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, asProgram+"=1")
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, asProgram+"=1", "GORACE="+raceEnv)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

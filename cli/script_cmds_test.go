@@ -22,7 +22,7 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	path := filepath.SplitList(ts.Getenv("PATH"))[0]
 	cmd := exec.Command(filepath.Join(path, args[1]), args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"TMPDIR=" + ts.Getenv("TMPDIR"), "PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
+	cmd.Env = []string{"TMPDIR=" + ts.Getenv("TMPDIR"), "PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GORACE=" + raceEnv}
 	var out, errOut strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// raceEnv is GORACE for programs built with the race detector.
+const raceEnv = "atexit_sleep_ms=0"
+
 // TestScripts runs the command line as a user does: one topic a file in testdata.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -33,6 +36,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// Endpoints of the runs go here, so that a script can see that none is left.
 			e.Setenv("TMPDIR", e.Getenv("WORK")+"/tmp")
+			e.Setenv("GORACE", raceEnv) // each process of a run would sleep for a second at its end
 			return os.MkdirAll(e.Getenv("WORK")+"/tmp", 0o700)
 		},
 		// all: what takes long is to be tested too, as scripts/test asks.
