@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,13 +33,23 @@ var mutants = map[string]struct {
 	"hides the end":   {"peer-closes/dialing-side", func(c *refConn) transports.Conn { return hides{c} }},
 	"leaks a thread":  {"nothing-left", func(c *refConn) transports.Conn { go func() { select {} }(); return c }},
 	"leaks a file": {"nothing-left", func(c *refConn) transports.Conn {
-		leaked = append(leaked, must(os.Open(os.DevNull)))
+		leak() // both sides connect at the same time
 		return c
 	}},
 	"allocates": {"allocations", func(c *refConn) transports.Conn { return c }},
 }
 
-var leaked []*os.File
+var (
+	leakedMu sync.Mutex
+	leaked   []*os.File
+)
+
+// leak opens a file that nobody closes.
+func leak() {
+	leakedMu.Lock()
+	defer leakedMu.Unlock()
+	leaked = append(leaked, must(os.Open(os.DevNull)))
+}
 
 func must(f *os.File, err error) *os.File {
 	if err != nil {
