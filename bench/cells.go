@@ -112,7 +112,7 @@ func (s cellSpec) expand(c Catalog) ([]results.Cell, error) {
 
 // expandPairs is the cells of one point for each client, server and choice of dimensions.
 func (s cellSpec) expandPairs(c Catalog, scenario scenarios.Scenario, name, transport, payload, rate word) ([]results.Cell, error) {
-	clients, servers := s.Client.or("go"), s.Server.or("go")
+	clients, servers := s.Client.or(BuiltIn), s.Server.or(BuiltIn)
 	if c.Override.Clients != nil {
 		clients = texts("client", c.Override.Clients)
 	}

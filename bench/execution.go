@@ -201,10 +201,14 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 		peer = e.cell.Client
 	}
 	name := processName(role, index)
+	var profile string
+	if e.w.profiles != "" && peer == BuiltIn {
+		profile = filepath.Join(e.w.profiles, fmt.Sprintf("%s.%03d.%s.pprof", strings.ReplaceAll(e.cell.Key(), "/", "_"), e.w.samples, name))
+	}
 	p, err := startProcess(e.w.spawner, e.w.peers[peer].Path, name, protocol.Args{
 		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
 		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
-		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Dims: dims,
+		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Profile: profile, Dims: dims,
 	}, e.placed[name])
 	if err != nil {
 		return nil, err

@@ -15,6 +15,9 @@ import (
 	"msgbench/bench/protocol"
 )
 
+// BuiltIn is the name of the peer that this program is itself.
+const BuiltIn = "go"
+
 // Peer is one implementation of the sides of a cell.
 type Peer struct {
 	Path       string   // of its worker; empty where it is not built

@@ -38,6 +38,7 @@ type Workers struct {
 	janitor  *janitor
 	limits   limits
 	samples  int
+	profiles string // folder for profiles of the workers in Go; empty: none
 }
 
 var _ Sampler = (*Workers)(nil)
@@ -55,6 +56,9 @@ func NewWorkers(exe string, peers map[string]Peer, policy results.Policy, topolo
 	return &Workers{peers: peers, policy: policy, topology: topology, plan: plan, dir: dir,
 		spawner: pinning.NewSpawner(), janitor: j, limits: defaultLimits}, nil
 }
+
+// ProfileInto makes every worker of the built-in peer write a CPU profile into dir, from its start to its result.
+func (w *Workers) ProfileInto(dir string) { w.profiles = dir }
 
 // Close ends what NewWorkers started and removes the folder of the endpoints.
 func (w *Workers) Close() error {

@@ -39,7 +39,7 @@ func confirm(ctx context.Context, first floors.Report, set source.Set, s streams
 	}
 	// Its table goes where progress goes: the result of check is the floors.
 	o := &runOptions{}
-	err = o.measure(ctx, c, dir, p, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers) ([]results.Sample, error) {
+	err = o.measure(ctx, c, run, dir, p, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers) ([]results.Sample, error) {
 		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
 	})
 	// That rows are unstable or failed is for the floors to judge.

@@ -80,7 +80,7 @@ func catalogPeers() map[string]bench.Peer {
 }
 
 // goPeer is msgbench itself.
-const goPeer = "go"
+const goPeer = bench.BuiltIn
 
 var peerName = regexp.MustCompile(`^[a-z0-9]+$`)
 

@@ -82,7 +82,7 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if err := results.WriteRun(dir, run); err != nil {
 		return err
 	}
-	return o.measure(ctx, c, dir, p, s, take)
+	return o.measure(ctx, c, run, dir, p, s, take)
 }
 
 // changed are the names of the flags that were given.

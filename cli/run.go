@@ -25,6 +25,7 @@ type runOptions struct {
 	resume  string
 	retry   string
 	verdict []string
+	profile bool
 }
 
 func newRun(s streams) *cobra.Command {
@@ -55,6 +56,7 @@ Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 b
 	f.StringVar(&o.out, "out", "", "run `directory`, which must not exist (default: msgbench-runs/<UTC time>)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, only the table")
 	f.StringVar(&o.shard, "shard", "", "measure only part `i/n` of the cells; msgbench merge joins the parts")
+	f.BoolVar(&o.profile, "profile", false, "also write a CPU profile of each worker in Go, into the run directory's folder "+results.ProfileDir+" (go tool pprof reads it); it costs them a little")
 	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this `directory`")
 	f.StringVar(&o.retry, "retry", "", "measure cells of the run in this `directory` again, beside what it has")
 	f.StringSliceVar(&o.verdict, "verdict", []string{results.Unstable, results.Failed}, "with --retry: `verdicts` of the cells to measure again")
@@ -91,6 +93,10 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
+	if o.profile {
+		run.Profile = true
+		run.Facts = append(run.Facts, results.Fact{Key: "profile", Value: "the workers in Go were profiled while they were measured"})
+	}
 	if o.shard != "" {
 		run.Shard = shard.String()
 		for _, cell := range whole {
@@ -100,13 +106,13 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err := results.WriteRun(dir, run); err != nil {
 		return err
 	}
-	return o.measure(ctx, c, dir, p, s, func(w *bench.Workers) ([]results.Sample, error) {
+	return o.measure(ctx, c, run, dir, p, s, func(w *bench.Workers) ([]results.Sample, error) {
 		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
 	})
 }
 
 // measure takes samples with workers of its own, writes what follows from the journal, and prints the table.
-func (o *runOptions) measure(ctx context.Context, c chosen, dir string, p *progress, s streams, take func(*bench.Workers) ([]results.Sample, error)) error {
+func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir string, p *progress, s streams, take func(*bench.Workers) ([]results.Sample, error)) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -114,6 +120,16 @@ func (o *runOptions) measure(ctx context.Context, c chosen, dir string, p *progr
 	workers, err := bench.NewWorkers(exe, c.peers, c.policy, c.topology, c.plan)
 	if err != nil {
 		return err
+	}
+	if run.Profile {
+		profiles, err := filepath.Abs(filepath.Join(dir, results.ProfileDir))
+		if err != nil {
+			return errors.Join(err, workers.Close())
+		}
+		if err := os.MkdirAll(profiles, 0o755); err != nil {
+			return errors.Join(err, workers.Close())
+		}
+		workers.ProfileInto(profiles)
 	}
 	samples, runErr := take(workers)
 	p.end()

@@ -16,6 +16,7 @@ const (
 	CSVFile     = "results.csv"
 	ReportFile  = "report.md"
 	PageFile    = "report.html"
+	ProfileDir  = "profiles" // of run --profile
 )
 
 // FormatVersion is the version of run.json, of the journal and of the CSV.
@@ -95,6 +96,7 @@ type Run struct {
 	// Machines are those of cells that were measured elsewhere than on Machine, by key: of a run merged from shards.
 	Machines    map[string]string `json:"machines,omitempty"`
 	Resumed     []time.Time       `json:"resumed,omitempty"` // when a run that was interrupted went on
+	Profile     bool              `json:"profile,omitempty"` // the workers in Go wrote CPU profiles while they were measured
 	Facts       []Fact            `json:"facts"`             // for people, in the order of the CSV's head
 	Environment json.RawMessage   `json:"environment,omitempty"`
 }

@@ -86,6 +86,7 @@ type Args struct {
 	Ports     []int             // to listen on, for a peer that can't let the system choose
 	Endpoints []string          // of those who listen, in their order; none for a process that listens itself
 	Broker    string            // endpoint of the process in the middle; empty where there is none, and for itself
+	Profile   string            // file for a CPU profile of this process; empty: none. Only the built-in peer is told
 	Dims      map[string]string // all that apply
 }
 
@@ -112,6 +113,9 @@ func (a Args) Words() []string {
 	}
 	if a.Broker != "" {
 		w = append(w, "broker="+a.Broker)
+	}
+	if a.Profile != "" {
+		w = append(w, "profile="+a.Profile)
 	}
 	names := make([]string, 0, len(a.Dims))
 	for n := range a.Dims {
@@ -164,6 +168,8 @@ func ParseArgs(words []string) (Args, error) {
 			a.Ports = append(a.Ports, p)
 		case "broker":
 			a.Broker = value
+		case "profile":
+			a.Profile = value
 		case "endpoint":
 			a.Endpoints = append(a.Endpoints, value)
 		default:

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 
 	"msgbench/bench/protocol"
@@ -65,10 +66,14 @@ func (w *worker) serveBroker(args protocol.Args) (*results.Measurement, error) {
 	if err := w.say(protocol.Ready, protocol.ReadyInfo{Endpoints: []string{m.Endpoint()}}); err != nil {
 		return nil, err
 	}
+	stopProfile, err := startProfile(args.Profile)
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case err := <-served:
-		return nil, fmt.Errorf("the router ended: %w", err)
+		return nil, errors.Join(fmt.Errorf("the router ended: %w", err), stopProfile())
 	case <-w.report:
 	}
-	return &results.Measurement{Facts: m.Facts()}, nil
+	return &results.Measurement{Facts: m.Facts()}, stopProfile()
 }

@@ -191,8 +191,12 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 			return nil, err
 		}
 	}
-	m, err := role.Run(side)
+	stopProfile, err := startProfile(args.Profile)
 	if err != nil {
+		return nil, err
+	}
+	m, err := role.Run(side)
+	if err := errors.Join(err, stopProfile()); err != nil {
 		return nil, err
 	}
 	if m.Facts == nil {
