@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"msgbench/results"
@@ -35,6 +36,11 @@ var Settings = []Setting{
 		setFloat(0, 1, func(p *results.Policy) *float64 { return &p.MinDelivered })},
 	{"max-ramp", "largest throughput ratio, either way, of a window's last third to its first (1 to 1000)",
 		setFloat(1, 1000, func(p *results.Policy) *float64 { return &p.MaxRamp })},
+	{"max-interference", "share of its CPUs' time that steal and other processes may take from a sample before it is measured again (like 5%, up to 100%; off)",
+		setShare(true, func(p *results.Policy) *float64 { return &p.MaxInterference })},
+	{"interference-budget", "how many disturbed samples are measured again, as a share of all samples (like 20%, 0% to 100%)",
+		setShare(false, func(p *results.Policy) *float64 { return &p.Budget })},
+	{"calibrate", "measure the machine at the start of each round (on or off)", setCalibrate},
 	{"reruns", "whole reruns of a cell that falls short (0 or 1)",
 		setInt(0, 1, func(p *results.Policy) *int { return &p.Reruns })},
 	{"ceiling", "search for the highest stable rate of each data-rate cell at max (true or false)", setCeiling},
@@ -81,6 +87,31 @@ func setCeiling(p *results.Policy, s string) error {
 	}
 	p.Ceiling = v
 	return nil
+}
+
+func setCalibrate(p *results.Policy, s string) error {
+	if s != "on" && s != "off" {
+		return fmt.Errorf("%q is neither on nor off", s)
+	}
+	p.Calibrate = s == "on"
+	return nil
+}
+
+// setShare reads per cent; where 0 would mean something else than it says, "off" stands for it.
+func setShare(off bool, field func(*results.Policy) *float64) func(*results.Policy, string) error {
+	return func(p *results.Policy, s string) error {
+		if off && s == "off" {
+			*field(p) = 0
+			return nil
+		}
+		number, per := strings.CutSuffix(s, "%")
+		v, err := strconv.ParseFloat(number, 64)
+		if !per || err != nil || !(v >= 0 && v <= 100) || off && v == 0 {
+			return fmt.Errorf("%q is not a share of at most 100%%, like 5%%", s)
+		}
+		*field(p) = v / 100
+		return nil
+	}
 }
 
 func setInt(low, high int, field func(*results.Policy) *int) func(*results.Policy, string) error {

@@ -116,17 +116,9 @@ func newMatrix(dir string, r results.Run, s Sampler, p Progress) (*matrix, func(
 	if err != nil {
 		return nil, nil, errors.Join(err, j.Close())
 	}
-	m := &matrix{run: r, sampler: s, progress: p, journal: j, samples: samples, over: map[string]bool{}, tries: map[place]int{}}
+	m := &matrix{run: r, sampler: s, progress: p, journal: j, samples: samples, over: map[string]bool{}, turns: map[place]turn{}}
 	for _, x := range samples {
-		at := place{x.Cell, x.Attempt, x.Round}
-		switch x.Outcome {
-		case results.Failed, results.Skipped:
-			m.over[x.Cell] = true
-		case results.Rejected:
-			m.tries[at] = x.Try + 1
-		default:
-			m.tries[at] = maxRejections + 1
-		}
+		m.note(x)
 	}
 	return m, j.Close, nil
 }
@@ -145,7 +137,8 @@ type matrix struct {
 	journal  *results.Journal
 	samples  []results.Sample
 	over     map[string]bool // cells with a failed sample: more samples would not change the verdict
-	tries    map[place]int   // that were used up before this run was resumed
+	turns    map[place]turn
+	budget   budget
 	round    int
 	spent    time.Duration // on samples so far,
 	expected time.Duration // and what they were expected to take
@@ -179,17 +172,31 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt int) 
 	left := RunTime(m.run.Policy, cells)
 	at := 0
 	for range m.run.Policy.Samples {
+		m.budget.grant(m.run.Policy.Budget, len(cells))
+		var again []results.Cell
 		for _, i := range Round(m.run.Seed, m.round, len(cells)) {
 			c := cells[i]
 			expected := SampleTime(m.run.Policy, c)
-			if !m.over[c.Key()] && m.tries[place{c.Key(), attempt, m.round}] <= maxRejections {
+			if !m.over[c.Key()] && !m.turns[place{c.Key(), attempt, m.round}].over {
 				m.progress.Before(c, at, total, m.scale(left))
 				if err := m.cell(ctx, c, attempt); err != nil {
 					return err
 				}
+				again = append(again, c)
 			}
 			at++
 			left -= expected
+		}
+		// Those that were disturbed, once more: by now what disturbed them may be over.
+		for range maxDisturbed {
+			for _, c := range again {
+				if !m.over[c.Key()] && !m.turns[place{c.Key(), attempt, m.round}].over {
+					m.progress.Before(c, at-1, total, m.scale(left))
+					if err := m.cell(ctx, c, attempt); err != nil {
+						return err
+					}
+				}
+			}
 		}
 		m.round++
 	}
@@ -204,29 +211,32 @@ func (m *matrix) scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * float64(m.spent) / float64(m.expected))
 }
 
-// cell takes one sample of a cell, and another one at once, twice at most, where it was rejected.
+// cell takes one sample of a cell, and another one at once, twice at most, where it was rejected. Where it was disturbed the
+// cell's turn is not over.
 func (m *matrix) cell(ctx context.Context, c results.Cell, attempt int) error {
 	m.expected += SampleTime(m.run.Policy, c)
-	for try := m.tries[place{c.Key(), attempt, m.round}]; try <= maxRejections; try++ {
+	at := place{c.Key(), attempt, m.round}
+	for !m.turns[at].over {
 		begun := time.Now()
 		s, err := m.sampler.Sample(ctx, c)
 		if err != nil {
 			return err
 		}
 		m.spent += time.Since(begun)
-		s.Round, s.Attempt, s.Try = m.round, attempt, try
+		s.Round, s.Attempt, s.Try = m.round, attempt, m.turns[at].tries
+		// Whether it is to be measured again is decided before, and without, what its result was found to be. A process that
+		// broke is no matter of time.
+		if again := interfered(s.Interference, m.run.Policy, m.turns[at], m.budget); again && s.Outcome != results.Failed {
+			s.Outcome, s.Reason = results.Disturbed, disturbance(s.Interference)
+		}
 		if err := m.write(s); err != nil {
 			return err
 		}
+		m.note(s)
 		m.progress.After(s)
-		switch s.Outcome {
-		case results.Failed:
-			m.over[c.Key()] = true
+		if s.Outcome == results.Disturbed {
 			return nil
-		case results.Rejected:
-			continue
 		}
-		return nil
 	}
 	return nil
 }

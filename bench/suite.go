@@ -122,6 +122,9 @@ type suiteFile struct {
 	MinDelivered word       `yaml:"min-delivered"`
 	MaxRamp      word       `yaml:"max-ramp"`
 	Reruns       word       `yaml:"reruns"`
+	Interference word       `yaml:"max-interference"`
+	Budget       word       `yaml:"interference-budget"`
+	Calibrate    word       `yaml:"calibrate"`
 	Ceiling      word       `yaml:"ceiling"`
 	CeilingStep  word       `yaml:"ceiling-step"`
 	Settle       word       `yaml:"ceiling-settle"`
@@ -132,6 +135,7 @@ func (f *suiteFile) setting(name string) word {
 	return map[string]word{
 		"samples": f.Samples, "duration": f.Duration, "max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
 		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "max-ramp": f.MaxRamp, "reruns": f.Reruns,
+		"max-interference": f.Interference, "interference-budget": f.Budget, "calibrate": f.Calibrate,
 		"ceiling": f.Ceiling, "ceiling-step": f.CeilingStep, "ceiling-settle": f.Settle,
 	}[name]
 }

@@ -102,6 +102,9 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 		}
 		for _, x := range part {
 			x.Order = len(samples)
+			if x.Calibration != nil {
+				x.Calibration.Of = fmt.Sprintf("shard %s on %s", r.Shard, r.Machine)
+			}
 			samples = append(samples, x)
 		}
 	}

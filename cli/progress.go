@@ -76,6 +76,10 @@ func (p *progress) After(s results.Sample) {
 	if p.quiet {
 		return
 	}
+	if s.Outcome == results.Calibrated {
+		p.calibrated(s)
+		return
+	}
 	text := "  → " + s.Outcome
 	if m := s.Measurement; m != nil {
 		text = fmt.Sprintf("  → %.0f/s", m.Throughput())
@@ -105,6 +109,19 @@ func (p *progress) After(s results.Sample) {
 		return
 	}
 	fmt.Fprintf(p.w, "%s  %s%s\n", p.from, s.Cell, text)
+}
+
+// calibrated tells what the machine did at the start of a round.
+func (p *progress) calibrated(s results.Sample) {
+	text := fmt.Sprintf("round %d: cache line %.0f ns, pipe %.1f µs", s.Round+1, s.Calibration.LineNs, s.Calibration.PipeNs/1e3)
+	if s.Reason != "" {
+		text = fmt.Sprintf("round %d: no calibration: %s", s.Round+1, s.Reason)
+	}
+	if p.live {
+		p.draw(text)
+		return
+	}
+	fmt.Fprintln(p.w, text)
 }
 
 func (p *progress) Rerun(keys []string, takes time.Duration) {

@@ -149,7 +149,13 @@ func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir
 		if o.retry != "" {
 			next = "a retry counts when it is whole: start it again"
 		}
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; %s", len(samples), dir, next)}
+		kept := 0
+		for _, x := range samples {
+			if x.Outcome != results.Calibrated {
+				kept++
+			}
+		}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; %s", kept, dir, next)}
 	}
 	return outcome(rows)
 }

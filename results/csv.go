@@ -127,7 +127,7 @@ func ParseCSV(name string, r io.Reader) (Table, error) {
 			err = row.check()
 		}
 		if err != nil {
-			return Table{}, rowError(name, head.lines, cr, err)
+			return Table{}, rowError(name, head.lines, len(header), cr, err)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -181,6 +181,10 @@ func (r *Row) check() error {
 	return nil
 }
 
+// laterColumns came after files of this version had been published. Where one is missing it was not measured, so files of
+// before stay readable, and the version stays what it is.
+var laterColumns = []string{"steal_pct", "foreign_pct", "disturbed", "disturbed_kept"}
+
 func checkHeader(header []string) error {
 	want := Columns()
 	for i, h := range header {
@@ -192,7 +196,7 @@ func checkHeader(header []string) error {
 		}
 	}
 	for _, w := range want {
-		if !slices.Contains(header, w) {
+		if !slices.Contains(header, w) && !slices.Contains(laterColumns, w) {
 			return fmt.Errorf("column %q is missing", w)
 		}
 	}
@@ -200,11 +204,11 @@ func checkHeader(header []string) error {
 }
 
 // rowError puts file and line before an error of the CSV or of a field.
-func rowError(name string, head int, cr *csv.Reader, err error) error {
+func rowError(name string, head, columns int, cr *csv.Reader, err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
 		if errors.Is(err, csv.ErrFieldCount) {
-			return fmt.Errorf("%s:%d: want %d fields: the row was cut short or has too many", name, head+parse.Line, len(Columns()))
+			return fmt.Errorf("%s:%d: want %d fields: the row was cut short or has too many", name, head+parse.Line, columns)
 		}
 		return fmt.Errorf("%s:%d: %w", name, head+parse.Line, parse.Err)
 	}

@@ -129,7 +129,12 @@ func (s *Sample) check() error {
 	if s.Order < 0 || s.Round < 0 || s.Attempt < 0 || s.Try < 0 {
 		return fmt.Errorf("order %d, round %d, attempt %d, try %d: want 0 or more", s.Order, s.Round, s.Attempt, s.Try)
 	}
+	if err := s.Interference.check(); err != nil {
+		return err
+	}
 	switch s.Outcome {
+	case Calibrated:
+		return s.Calibration.check(s.Reason)
 	case Failed, Skipped:
 		if s.Reason == "" {
 			return fmt.Errorf("%s sample without a reason", s.Outcome)
@@ -144,9 +149,13 @@ func (s *Sample) check() error {
 		case !s.Step.Holds && s.Measurement == nil: // a process failed
 			return nil
 		}
+	case Disturbed:
+		if s.Interference == nil {
+			return errors.New("disturbed sample without its interference")
+		}
 	case OK, Rejected:
 	default:
-		return fmt.Errorf("outcome %q: want ok, rejected, failed, skipped or step", s.Outcome)
+		return fmt.Errorf("outcome %q: want ok, rejected, disturbed, failed, skipped, step or calibration", s.Outcome)
 	}
 	if s.Measurement == nil {
 		return fmt.Errorf("%s sample without a measurement", s.Outcome)

@@ -44,6 +44,20 @@ func three() []Sample {
 	}
 }
 
+// others are the lines of a journal that are no samples of what was asked for.
+func others() []Sample {
+	return []Sample{
+		{Version: FormatVersion, Cell: CalibrationCell, Round: 2, Outcome: Calibrated, Calibration: &Calibration{LineNs: 98.5, PipeNs: 5210, LineTrips: 500_000, PipeTrips: 9000}},
+		{Version: FormatVersion, Cell: CalibrationCell, Order: 1, Round: 3, Outcome: Calibrated, Reason: "client: killed", Calibration: &Calibration{Of: "shard 1/2 on a"}},
+		{
+			Version: FormatVersion, Cell: "ping-pong/shm/go-go/64B/max", Order: 2, Round: 3, Outcome: Disturbed, Reason: "steal 8.0 %",
+			Measurement: &Measurement{WindowNs: 1, Ops: 1},
+			Interference: &Interference{SpanNs: 8e8, CPUs: []int{0, 1}, ShareNs: 16e8, StealNs: 128e6, StepNs: 4e7, Limit: 0.05, Disturbed: true,
+				Switches: map[string]int64{Client: 3}, KHz: []int64{3_000_000, 2_900_000}},
+		},
+	}
+}
+
 // write appends the samples to a new journal and returns its path and bytes.
 func write(t testing.TB, samples []Sample) (path string, data []byte) {
 	t.Helper()
@@ -81,12 +95,13 @@ func equal(a, b []Sample) bool {
 }
 
 func TestJournalRoundTrip(t *testing.T) {
-	path, _ := write(t, three())
+	all := append(three(), others()...)
+	path, _ := write(t, all)
 	got, cut, err := ReadJournal(path)
 	if err != nil || cut != 0 {
 		t.Fatal(cut, err)
 	}
-	if !equal(got, three()) {
+	if !equal(got, all) {
 		t.Errorf("read back %+v", got)
 	}
 	if p := got[0].Placement[Server]; !reflect.DeepEqual(p, three()[0].Placement[Server]) {
@@ -212,6 +227,13 @@ func TestBadJournal(t *testing.T) {
 		}
 		return first + strings.Replace(first, old, new, 1)
 	}
+	other := func(i int, old, new string) string {
+		line := string(mustJSON(others()[i]))
+		if !strings.Contains(line, old) {
+			t.Fatalf("%q is not in %s", old, line)
+		}
+		return strings.Replace(line, old, new, 1) + "\n"
+	}
 	for _, c := range []struct{ name, text, want string }{
 		{"blank line", first + "\n" + first, "line 2: not a sample: unexpected end of JSON input"},
 		{"nonsense", "hello\n", "line 1: not a sample: invalid character 'h'"},
@@ -219,7 +241,7 @@ func TestBadJournal(t *testing.T) {
 		{"another version", change(`"v":1`, `"v":2`), "line 2: sample version 2, this msgbench reads 1"},
 		{"no cell", change(`"cell":"ping-pong/uds/go-go/64B/10000"`, `"cell":""`), "line 2: sample without a cell"},
 		{"negative round", change(`"round":0`, `"round":-1`), "line 2: order 0, round -1, attempt 0, try 0: want 0 or more"},
-		{"outcome", change(`"outcome":"ok"`, `"outcome":"good"`), `line 2: outcome "good": want ok, rejected, failed, skipped or step`},
+		{"outcome", change(`"outcome":"ok"`, `"outcome":"good"`), `line 2: outcome "good": want ok, rejected, disturbed, failed, skipped, step or calibration`},
 		{"no reason", change(`"outcome":"ok"`, `"outcome":"failed"`), "line 2: failed sample without a reason"},
 		{"no measurement", change(`"measurement":`, `"other":`), "line 2: ok sample without a measurement"},
 		{"no window", change(`"window_ns":5000000000`, `"window_ns":0`), "line 2: window_ns is 0, want more than 0"},
@@ -231,6 +253,13 @@ func TestBadJournal(t *testing.T) {
 		{"negative CPU", change(`"client":1000000000`, `"client":-1`), "line 2: cpu_ns of the client is -1, want 0 or more"},
 		{"two thirds", change(`[17,16,17]`, `[17,16]`), "line 2: thirds has 2 values, want 3"},
 		{"histogram", change(`"values":[[10000,1]`, `"values":[[10000,0]`), "line 2: not a sample: histogram: count 0 at 10000 ns"},
+		{"calibration without figures", other(0, `"calibration":{`, `"more":{`), "line 1: calibration without its figures"},
+		{"calibration without one figure", other(0, `"pipe_ns":5210`, `"pipe_ns":0`), "line 1: calibration without a figure and without a reason"},
+		{"calibration below 0", other(0, `"pipe_ns":5210`, `"pipe_ns":-1`), "line 1: calibration: a time below 0"},
+		{"disturbed by nothing", other(2, `"interference":`, `"more":`), "line 1: disturbed sample without its interference"},
+		{"disturbed and not measured", other(2, `"measurement":`, `"other":`), "line 1: disturbed sample without a measurement"},
+		{"no span", other(2, `"span_ns":800000000`, `"span_ns":0`), "line 1: interference: span_ns 0, share_ns 1600000000: want more than 0"},
+		{"negative steal", other(2, `"steal_ns":128000000`, `"steal_ns":-1`), "line 1: interference: a time or a limit below 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, _, err := ParseJournal([]byte(c.text))

@@ -86,6 +86,12 @@ type Row struct {
 	RawRatio    Num `csv:"raw_ratio"`
 	DriftPct    Num `csv:"drift_pct"`
 
+	// What others took of the machine meanwhile (see Interference), as shares of the CPUs of the valid samples.
+	StealPct      Num `csv:"steal_pct"`
+	ForeignPct    Num `csv:"foreign_pct"`
+	Disturbed     Num `csv:"disturbed"`      // samples that were measured again for it, in all attempts
+	DisturbedKept Num `csv:"disturbed_kept"` // samples that are in this row nevertheless: the budget was used up
+
 	Hops          Num    `csv:"hops"`
 	RequestBytes  Num    `csv:"request_bytes"`
 	ResponseBytes Num    `csv:"response_bytes"`

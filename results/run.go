@@ -37,6 +37,12 @@ type Policy struct {
 	MaxRamp      float64  `json:"max_ramp" yaml:"max-ramp"`           // largest ratio between the last and the first third of a window
 	Reruns       int      `json:"reruns" yaml:"reruns"`               // whole reruns of a cell that falls short: 0 or 1
 
+	// MaxInterference is the share of the CPUs' time that steal and other processes may take before a sample is disturbed; 0: any.
+	// Budget is how many disturbed samples are measured again, as a share of all samples.
+	MaxInterference float64 `json:"max_interference,omitempty" yaml:"max-interference"`
+	Budget          float64 `json:"interference_budget,omitempty" yaml:"interference-budget"`
+	Calibrate       bool    `json:"calibrate,omitempty" yaml:"calibrate"` // measure the machine at the start of each round
+
 	// Ceiling: search for the highest stable rate of each data-rate cell at max, in steps that are measured for CeilingStep
 	// after CeilingSettle.
 	Ceiling       bool     `json:"ceiling,omitempty" yaml:"ceiling"`
@@ -50,6 +56,7 @@ func DefaultPolicy() Policy {
 		Samples: 5, Duration: Duration(5 * time.Second), MaxDuration: Duration(20 * time.Second),
 		Warmup: Duration(200 * time.Millisecond),
 		Trim:   0.2, MinCore: 3, CoreRatio: 1.35, MinDelivered: 0.99, MaxRamp: 1.35, Reruns: 1,
+		MaxInterference: 0.05, Budget: 0.2, Calibrate: true,
 		CeilingStep: Duration(5 * time.Second), CeilingSettle: Duration(time.Second),
 	}
 }

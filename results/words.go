@@ -105,7 +105,16 @@ const (
 	Failed   = "failed"
 	Skipped  = "skipped" // never started: see Reason
 	Search   = "step"    // of the search for a ceiling: see Step; none of the cell's samples
+	// Disturbed: others had the CPUs for too long (see Interference), and the cell is measured again in the same round. One that
+	// is not, since the run's budget is used up, has the outcome that it would have had undisturbed.
+	Disturbed = "disturbed"
+	// Calibrated is no sample of a cell but what the machine did at the start of a round: see Calibration. Its Cell is
+	// CalibrationCell.
+	Calibrated = "calibration"
 )
+
+// CalibrationCell stands in the journal where other lines have the key of their cell.
+const CalibrationCell = "calibration"
 
 // Step is one try of one rate in the search for the highest rate that a one-way cell at max holds. Where it does not hold,
 // the sample has the reason.
@@ -134,7 +143,10 @@ type Sample struct {
 	Step        *Step                `json:"step,omitempty"`      // of outcome step
 	Placement   map[string]Placement `json:"placement,omitempty"` // by role
 	Relation    string               `json:"cpu_relation,omitempty"`
-	WallNs      int64                `json:"wall_ns"` // from start of the first process to the end of the last
+	// Interference is what else happened on the machine meanwhile; nil where the system does not tell.
+	Interference *Interference `json:"interference,omitempty"`
+	Calibration  *Calibration  `json:"calibration,omitempty"` // of outcome calibration
+	WallNs       int64         `json:"wall_ns"`               // from start of the first process to the end of the last
 }
 
 // Placement is where one process ran, as the kernel tells.

@@ -48,6 +48,7 @@ func (a *aggregator) row(j judged) results.Row {
 	sizes(&row, j.valid)
 	streams(&row, j.valid)
 	ceilings(&row, j.steps)
+	disturbances(&row, j)
 
 	row.CoreSamples = results.N(float64(j.core.n))
 	row.CoreRatio, row.RawRatio = results.N(j.core.ratio), results.N(j.core.rawRatio)

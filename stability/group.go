@@ -43,6 +43,9 @@ func group(run results.Run, samples []results.Sample) ([]cellSamples, error) {
 	byCell := make([][]placed, len(groups))
 	for n := range samples {
 		s := &samples[n]
+		if s.Outcome == results.Calibrated {
+			continue // of the run, not of a cell: see Calibrations
+		}
 		i, known := index[s.Cell]
 		if !known {
 			return nil, fmt.Errorf("line %d: cell %q is none of this run's: the journal belongs to another run", n+1, s.Cell)
@@ -54,9 +57,9 @@ func group(run results.Run, samples []results.Sample) ([]cellSamples, error) {
 			}
 			groups[i].steps = append(groups[i].steps, placed{s, n + 1})
 			continue
-		case results.OK, results.Rejected, results.Failed, results.Skipped:
+		case results.OK, results.Rejected, results.Disturbed, results.Failed, results.Skipped:
 		default:
-			return nil, fmt.Errorf("line %d: outcome %q: want ok, rejected, failed, skipped or step", n+1, s.Outcome)
+			return nil, fmt.Errorf("line %d: outcome %q: want ok, rejected, disturbed, failed, skipped, step or calibration", n+1, s.Outcome)
 		}
 		if s.Outcome == results.OK && s.Measurement == nil {
 			return nil, fmt.Errorf("line %d: ok sample without a measurement", n+1)
@@ -97,12 +100,13 @@ func (a attempt) of(outcome string) []placed {
 	return list
 }
 
-// rounds is how many rounds of the attempt have a sample.
+// rounds is how many rounds of the attempt have a sample. One that was disturbed does not count: another one follows it.
 func (a attempt) rounds() int {
-	n := 0
-	for i, p := range a.samples {
-		if i == 0 || a.samples[i-1].Round != p.Round {
+	n, last := 0, -1
+	for _, p := range a.samples {
+		if p.Outcome != results.Disturbed && p.Round != last {
 			n++
+			last = p.Round
 		}
 	}
 	return n

@@ -15,6 +15,7 @@ const (
 	NoteIncomplete = "incomplete"  // decided on fewer samples than asked for
 	NoteOutlier    = "raw outlier" // the core holds, all samples together would not
 	NoteRejected   = "rejected"    // measured, but not what was asked for (schedule not kept, ramp), and measured again
+	NoteDisturbed  = "disturbed"   // others had the CPUs for too long
 	NoteCeiling    = "ceiling"     // what the search for the highest stable rate found
 )
 
@@ -57,7 +58,7 @@ func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
 	for _, j := range list {
 		for _, n := range slices.Concat(
 			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), outlierNote(run.Policy, j),
-			rejectedNotes(j), ceilingNote(j),
+			rejectedNotes(j), disturbedNotes(j), ceilingNote(j),
 		) {
 			n.Cell = j.key
 			notes = append(notes, n)

@@ -235,7 +235,7 @@ func TestSamplesOfAnotherRun(t *testing.T) {
 		{"one sample twice", runOf(atMax), twice, "lines 1 and 3 are the same sample: attempt 0, round 0, try 0 of ping-pong/shm/go-go/64B/max"},
 		{"one cell twice", runOf(atMax, at100, atMax), nil, "cell ping-pong/shm/go-go/64B/max stands twice in the run"},
 		{"no measurement", runOf(atMax), nothing, "line 1: ok sample without a measurement"},
-		{"no outcome", runOf(atMax), strange, `line 1: outcome "good": want ok, rejected, failed, skipped or step`},
+		{"no outcome", runOf(atMax), strange, `line 1: outcome "good": want ok, rejected, disturbed, failed, skipped, step or calibration`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err1 := Rows(c.run, c.samples)

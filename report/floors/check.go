@@ -233,7 +233,7 @@ func (r *CellResult) judge(f Floor) {
 func counted(metric string) bool {
 	switch metric {
 	case "payload_bytes", "min_us", "max_us", "sent", "received", "lost", "duplicated", "reordered", "samples", "core_samples",
-		"core_ratio", "raw_ratio", "drift_pct", "hops":
+		"core_ratio", "raw_ratio", "drift_pct", "disturbed", "disturbed_kept", "hops":
 		return true
 	}
 	return strings.HasSuffix(metric, "_lo") || strings.HasSuffix(metric, "_hi")
