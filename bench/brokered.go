@@ -75,9 +75,6 @@ func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, t
 	name := t.Info().Name
 	switch transports.Scope(scope.text) {
 	case transports.Stack:
-		if !s.Payload {
-			return scope.errorf("scope: %s of %s has no typed payload: it needs scope=%s", s.Name, name, transports.Raw)
-		}
 		known["handoff"] = true
 		w, ok := given["handoff"]
 		if !ok {
@@ -95,7 +92,7 @@ func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, t
 		return scope.errorf("scope: %q is neither %s nor %s", scope.text, transports.Stack, transports.Raw)
 	}
 	put("scope", scope.text, string(transports.Stack))
-	if sizes := t.Sizes(transports.Scope(scope.text)); sizes != nil && !slices.Contains(sizes, cell.Payload) {
+	if sizes := t.Sizes(transports.Scope(scope.text)); s.Payload && sizes != nil && !slices.Contains(sizes, cell.Payload) {
 		return scope.errorf("payload: scope=%s of %s carries %s B, not %d B (scope=%s carries any)", scope.text, name,
 			strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), "[]"), cell.Payload, transports.Raw)
 	}

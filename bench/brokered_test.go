@@ -24,7 +24,7 @@ cells:
   - {scenario: pipeline, transport: [broker, broker-uds], scope: [stack, raw], mode: [cycle, window], payload: [0, 4096]}
   - {scenario: broadcast, transport: [broker, broker-uds], scope: [stack, raw], mode: [pull, flood], subscribers: [1, 3]}
   - {scenario: broadcast, transport: broker, scope: [stack, raw], rate: 2000, subscribers: 2}
-  - {scenario: [batch, pipeline-batch, snapshot], transport: [broker, broker-uds], scope: raw}
+  - {scenario: [batch, pipeline-batch, snapshot], transport: [broker, broker-uds], scope: [stack, raw]}
   - {scenario: data-rate, transport: [broker, broker-uds], scope: [stack, raw], payload: 1024, channels: [1, 2]}
 `), testCatalog())
 	if err != nil {
@@ -37,11 +37,14 @@ cells:
 func TestBrokeredFacts(t *testing.T) {
 	w := testWorkers(t)
 	for _, c := range []struct {
-		scope, handoffs   string
-		request, response int64
-	}{{"stack", "1", 204, 212}, {"raw", "0", 96, 96}} {
+		scenario, scope, handoffs string
+		request, response         int64
+	}{{"ping-pong", "stack", "1", 204, 212}, {"ping-pong", "raw", "0", 224, 224}, {"snapshot", "stack", "1", 144, 924}, {"snapshot", "raw", "0", 164, 1461}} {
 		cell := testCell("broker", 0)
-		cell.Dims = map[string]string{"scope": c.scope}
+		cell.Scenario, cell.Dims = c.scenario, map[string]string{"scope": c.scope}
+		if c.scenario == "snapshot" {
+			cell.Payload = results.NoPayload
+		}
 		s, err := w.Sample(context.Background(), cell)
 		if err != nil || s.Measurement == nil {
 			t.Fatalf("%s: %v %s %s", c.scope, err, s.Outcome, s.Reason)
@@ -82,7 +85,7 @@ func TestBrokerDies(t *testing.T) {
 
 func TestRefusedScopes(t *testing.T) {
 	for spec, says := range map[string]string{
-		"scenario: batch, transport: broker":                                    "batch of broker has no typed payload: it needs scope=raw",
+		"scenario: batch, transport: broker, scope: row":                        `scope: "row" is neither stack nor raw`,
 		"scenario: ping-pong, transport: broker, payload: 100":                  "scope=stack of broker carries 0, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 65536 B, not 100 B",
 		"scenario: ping-pong, transport: broker, scope: all":                    `scope: "all" is neither stack nor raw`,
 		"scenario: ping-pong, transport: tcp, scope: raw":                       "scope: ping-pong has no such dimension",

@@ -165,30 +165,51 @@ func paramBase(response bool) int {
 }
 
 // Put serializes the parameters into b, which has Size bytes.
-func (p *Params) Put(b []byte, response bool) {
+func (p *Params) Put(b []byte, response bool) { p.Data.Put(p.PutBase(b, response)) }
+
+// PutBase serializes the parameters before the payload, and returns what is left of b.
+func (p *Params) PutBase(b []byte, response bool) []byte {
 	le.PutUint32(b, p.ID)
 	le.PutUint64(b[4:], uint64(p.T1))
 	if response {
 		le.PutUint64(b[12:], uint64(p.T2))
 	}
-	p.Data.Put(b[paramBase(response):])
+	return b[paramBase(response):]
 }
 
 // Parse deserializes the parameters of a method whose payload has that size.
 func (p *Params) Parse(b []byte, response bool, size int) error {
+	payload, err := p.ParseBase(b, response)
+	if err != nil {
+		return err
+	}
+	return p.Data.Parse(payload, size)
+}
+
+// ParseBase deserializes the parameters before the payload, and returns the payload.
+func (p *Params) ParseBase(b []byte, response bool) ([]byte, error) {
 	base := paramBase(response)
 	if len(b) < base {
-		return fmt.Errorf("%d B of parameters, less than %d B: %w", len(b), base, ErrFrame)
+		return nil, fmt.Errorf("%d B of parameters, less than %d B: %w", len(b), base, ErrFrame)
 	}
 	p.ID, p.T1, p.T2 = le.Uint32(b), int64(le.Uint64(b[4:])), 0
 	if response {
 		p.T2 = int64(le.Uint64(b[12:]))
 	}
-	return p.Data.Parse(b[base:], size)
+	return b[base:], nil
 }
 
 // Method is the number of the method of that kind that takes a payload of the ladder's place index: each size has its own.
 func Method(kind uint32, index int) uint32 { return kind<<8 | uint32(index+1) }
+
+// ownFields is the low byte of the number of a method whose parameters are no payload of the ladder.
+const ownFields = 0xff
+
+// OwnMethod is the number of the method of that kind that takes parameters of the application's own in place of a payload.
+func OwnMethod(kind uint32) uint32 { return kind<<8 | ownFields }
+
+// OwnMethodKind is the kind of such a method, and whether m is one.
+func OwnMethodKind(m uint32) (kind uint32, ok bool) { return m >> 8, m&0xff == ownFields }
 
 // MethodParts is kind and payload size in bytes of a method, and whether there is such a one.
 func MethodParts(m uint32) (kind uint32, size int, ok bool) {

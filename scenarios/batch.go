@@ -27,6 +27,7 @@ var Batch = Scenario{
 	Pattern:    transports.RequestReply,
 	Paced:      true,
 	MaxMessage: func(Params) int { return batchMessage },
+	Fields:     batchFields,
 	Roles:      clientServer(batchClient, batchServer),
 	Join:       joinReplies,
 }
@@ -95,15 +96,23 @@ func (b *batcher) echo(x batch) error {
 
 // batchItems checks the directory of a batch and returns its items.
 func batchItems(msg []byte, seq uint64) ([]byte, error) {
-	p := msg[envelope:]
+	items, err := directoryItems(msg[envelope:])
+	if err != nil {
+		return nil, fmt.Errorf("message %d: %w", seq, err)
+	}
+	return items, nil
+}
+
+// directoryItems checks the directory of a batch's payload and returns its items.
+func directoryItems(p []byte) ([]byte, error) {
 	n := len(p) / (batchEntry + batchItem)
 	if len(p)%(batchEntry+batchItem) != 0 || n < minBatch || n > maxBatch {
-		return nil, fmt.Errorf("message %d: %d B are not a batch of %d to %d items", seq, len(p), minBatch, maxBatch)
+		return nil, fmt.Errorf("%d B are not a batch of %d to %d items", len(p), minBatch, maxBatch)
 	}
 	directory, items := p[:n*batchEntry], p[n*batchEntry:]
 	for j := range n {
 		if e := binary.LittleEndian.Uint64(directory[j*batchEntry : j*batchEntry+batchEntry]); e != uint64(j*batchItem)|batchItem<<32 {
-			return nil, fmt.Errorf("message %d: entry %d of the directory is wrong", seq, j)
+			return nil, fmt.Errorf("entry %d of the directory is wrong", j)
 		}
 	}
 	return items, nil

@@ -46,6 +46,7 @@ var PipelineBatch = Scenario{
 	Pattern:    transports.Pipelined,
 	Dims:       []Dim{depthDim},
 	MaxMessage: func(Params) int { return batchMessage },
+	Fields:     batchFields,
 	Roles:      clientServer(pipelineBatchClient, batchServer),
 	Join:       joinReplies,
 }

@@ -83,6 +83,9 @@ type Scenario struct {
 	Dims           []Dim
 	// MaxMessage is the size in bytes of the largest message, envelope included.
 	MaxMessage func(Params) int
+	// Fields are the typed parameters of its messages where their payload is not chosen, by kind (transports.Options);
+	// nil: it has none.
+	Fields func(kind uint32) transports.Fields
 	// Roles are those of a cell, the ones that listen before the driver.
 	Roles func(Params) []Role
 	// Join makes one measurement of what the driver and the processes of the other roles found, or says what contradicts.
@@ -111,6 +114,14 @@ func names() string {
 		s += x.Name
 	}
 	return s
+}
+
+// TypedFields are Fields, also where it has none.
+func (s Scenario) TypedFields(kind uint32) transports.Fields {
+	if s.Fields == nil {
+		return nil
+	}
+	return s.Fields(kind)
 }
 
 // Driver is the role that dials and runs the window.

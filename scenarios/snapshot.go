@@ -24,6 +24,7 @@ var Snapshot = Scenario{
 	Pattern:    transports.RequestReply,
 	Paced:      true,
 	MaxMessage: func(Params) int { return envelope + registry.BenchSize },
+	Fields:     snapshotFields,
 	Roles:      clientServer(snapshotClient, snapshotServer),
 	Join:       joinReplies,
 }

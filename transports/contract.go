@@ -45,6 +45,9 @@ type Options struct {
 	Broker     string  // endpoint of the process in the middle, where Info.Brokered
 	Scope      Scope   // where Info.Brokered; empty: Stack
 	LockThread bool    // where Info.Brokered: the goroutine that messages are handed to is locked to a thread
+	// Fields, where Info.Brokered and Scope is Stack, makes the typed parameters of a kind of message; nil for a kind whose
+	// payload is one of Brokered.Sizes. Where it is set, no request, reply or data message goes without types.
+	Fields func(kind uint32) Fields `json:"-"`
 }
 
 // DefaultMaxMessage is what a zero Options.MaxMessage stands for, in bytes.
@@ -156,6 +159,31 @@ type Broker interface {
 	Close() error
 }
 
+// Fields are typed parameters of a call, in place of a payload of Brokered.Sizes. They belong to one connection and one
+// direction, and keep their memory from message to message.
+type Fields interface {
+	// Take sets the parameters to what a payload holds, as the scenario sends it; it may be used until the next Take.
+	Take(payload []byte) error
+	// Size is how many bytes Put writes.
+	Size() int
+	// Wire is the mean of Size over messages whose payloads have so many bytes in the mean; the last one's where that is all
+	// there is to know.
+	Wire(payload int) int
+	// Put serializes the parameters, field by field.
+	Put(b []byte)
+	// Parse deserializes them from exactly b, which may be used until the next Parse.
+	Parse(b []byte) error
+	// Give writes the payload, as the scenario receives it, and returns its size; an error where it does not fit.
+	Give(payload []byte) (int, error)
+}
+
+// Sized is a Conn that tells what messages take on the wire where that is not their envelope and payload.
+type Sized interface {
+	// WireSizes are the mean bytes of a request (or one-way message) and of a response that carry payloads of so many bytes
+	// in the mean.
+	WireSizes(request, response int) (int, int)
+}
+
 // TypedConn is a Conn whose messages are typed calls: Send takes the parameters from the envelope and the payload, and
 // serializes them field by field; Recv deserializes what was handed over, calls the method with the parameters, and returns
 // what the method was called with, as envelope and payload again. A stamp taken just before Send is one before serialization,
@@ -164,8 +192,7 @@ type TypedConn interface {
 	Conn
 	// Shape changes bytes of any content into a payload whose fields can be told apart; it keeps the first 8.
 	Shape(payload []byte)
-	// WireSizes are the bytes of a request (or one-way message) and of a response with that payload on the wire.
-	WireSizes(payload int) (request, response int)
+	Sized
 }
 
 // The errors that adapters return, wrapped with their name.

@@ -12,7 +12,7 @@ import (
 )
 
 // setBroker sets what a process in the middle, if the transport has one, changes for this side. It is nil where there is none.
-func setBroker(side *scenarios.Side, t transports.Transport, args protocol.Args) (transports.Brokered, error) {
+func setBroker(side *scenarios.Side, s scenarios.Scenario, t transports.Transport, args protocol.Args) (transports.Brokered, error) {
 	side.LockThread = t.Info().LockThread
 	b, ok := t.(transports.Brokered)
 	if !ok {
@@ -24,6 +24,7 @@ func setBroker(side *scenarios.Side, t transports.Transport, args protocol.Args)
 	side.Options.Broker = args.Broker
 	side.Options.Scope = transports.Scope(args.Dims["scope"])
 	side.Options.LockThread = args.Dims["handoff"] == "thread"
+	side.Options.Fields = s.TypedFields
 	side.LockThread = b.Locks(side.Options)
 	return b, nil
 }
@@ -33,11 +34,11 @@ func across(m *results.Measurement, side *scenarios.Side, b transports.Brokered)
 	if m.Hops > 0 {
 		m.Hops = b.Hops()
 	}
-	c, ok := side.Conns[0].(transports.TypedConn)
-	if !ok || side.Params.Payload == results.NoPayload {
+	c, ok := side.Conns[0].(transports.Sized)
+	if !ok {
 		return
 	}
-	request, response := c.WireSizes(side.Params.Payload)
+	request, response := c.WireSizes(int(m.RequestBytes)-transports.EnvelopeSize, int(m.ResponseBytes)-transports.EnvelopeSize)
 	if m.RequestBytes > 0 {
 		m.RequestBytes = int64(request)
 	}

@@ -171,7 +171,7 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 		if err != nil {
 			return nil, err
 		}
-		if brokered, err = setBroker(side, transport, args); err != nil {
+		if brokered, err = setBroker(side, scenario, transport, args); err != nil {
 			return nil, err
 		}
 		if side.LockThread {

@@ -173,7 +173,10 @@ func (x *wire) Facts() map[string]string { return x.facts }
 // raw is a connection of scope raw: flat buffers, and no goroutine but the caller's.
 type raw struct{ *wire }
 
-var _ transports.Conn = (*raw)(nil)
+var _ interface {
+	transports.Conn
+	transports.Sized
+} = (*raw)(nil)
 
 // newConn makes the connection of a link.
 func newConn(t *Transport, link *broker.Link, o transports.Options, w way) (transports.Conn, error) {
@@ -214,6 +217,12 @@ func (x *raw) Recv() ([]byte, error) {
 		}
 	}
 	return nil, x.received(transports.ErrClosed)
+}
+
+// WireSizes are header, envelope and payload.
+func (*raw) WireSizes(request, response int) (int, int) {
+	const head = broker.HeaderSize + transports.EnvelopeSize
+	return head + request, head + response
 }
 
 // Close closes the connection.

@@ -154,13 +154,15 @@ func (t *Transport) listen(o transports.Options, broadcast bool) (transports.Lis
 	return l, nil
 }
 
-// allMethods are the methods that a service of ours has: one for each kind of message and size of payload.
+// allMethods are the methods that a service of ours has: one for each kind of message and size of payload, and one for
+// parameters of the scenario's own.
 func allMethods() []uint32 {
 	var m []uint32
 	for kind := uint32(0); kind <= lastKind; kind++ {
 		for i := range broker.Ladder {
 			m = append(m, broker.Method(kind, i))
 		}
+		m = append(m, broker.OwnMethod(kind))
 	}
 	return m
 }
