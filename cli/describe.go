@@ -25,7 +25,10 @@ func describeRun(ctx context.Context, c chosen) (results.Run, error) {
 	r := results.Run{
 		Version: results.FormatVersion, Created: time.Now().UTC().Truncate(time.Second), Msgbench: env.Msgbench,
 		CommandLine: append([]string{"msgbench"}, os.Args[1:]...), Suite: c.suite.Name, Seed: c.seed, Pin: c.plan.String(),
-		Policy: c.policy, Cells: c.cells, Machine: env.Name(), Environment: data,
+		Policy: c.policy, Cells: c.cells, Machine: env.Name(), Boot: machine.Boot(), Environment: data,
+	}
+	if r.Build, err = machine.Build(); err != nil {
+		return r, err
 	}
 	if r.Pin == "" {
 		r.Pin = defaultPin

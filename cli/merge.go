@@ -18,7 +18,8 @@ func newMerge(s streams) *cobra.Command {
 		Use:   "merge DIR...",
 		Short: "Join the shards of a run into one run directory",
 		Long: `Join the run directories that run --shard made, each maybe on another machine, into one. Shards of different suites,
-seeds, versions or policies are refused, and so are doubled and missing ones. Tables keep machines apart.`,
+seeds, versions or policies are refused, and so are doubled and missing ones. Tables keep machines apart: those of one kind, which
+have one name, get numbers.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 {
 				return usagef("msgbench merge: want the run directories of all shards")
@@ -69,7 +70,7 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 	byKey := map[string]results.Cell{}
 	from := map[string]string{}  // directory by key
 	shard := map[string]string{} // directory by shard
-	machines := map[string]string{}
+	var parts []results.Run
 	for i, dir := range dirs {
 		r, err := results.ReadRun(dir)
 		if err != nil {
@@ -93,8 +94,8 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 				return run, nil, fmt.Errorf("the cell %s is in %s and in %s", c.Key(), other, dir)
 			}
 			from[c.Key()], byKey[c.Key()] = dir, c
-			machines[c.Key()] = r.Machine
 		}
+		parts = append(parts, r)
 		journal := filepath.Join(dir, results.JournalFile)
 		part, _, err := results.ReadJournal(journal)
 		if err != nil {
@@ -121,6 +122,7 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 	if len(missing) > 0 {
 		return run, nil, fmt.Errorf("%d of %d cells are in none of the shards, the first is %s", len(missing), len(run.Whole), missing[0])
 	}
+	machines := machinesOf(parts)
 	run.Cells, run.Shard, run.Whole, run.Machines = cells, "", nil, machines
 	if names := distinct(machines); len(names) > 1 {
 		run.Machine = strings.Join(names, "; ")
@@ -128,9 +130,31 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 			return f.Key != "msgbench" && f.Key != "suite" && f.Key != "seed" && f.Key != "policy" && f.Key != "interval"
 		})
 		run.Facts = append([]results.Fact{{Key: "machine", Value: run.Machine}}, run.Facts...)
-		run.Environment = nil
+		run.Environment, run.Boot = nil, ""
 	}
 	return run, samples, nil
+}
+
+// machinesOf is the name of the machine that measured each cell. Machines of one kind have one name: where shards come from
+// several of them, a number tells them apart.
+func machinesOf(parts []results.Run) map[string]string {
+	boots := map[string][]string{} // by name, in the order of the shards
+	for _, r := range parts {
+		if !slices.Contains(boots[r.Machine], r.Boot) {
+			boots[r.Machine] = append(boots[r.Machine], r.Boot)
+		}
+	}
+	machines := map[string]string{}
+	for _, r := range parts {
+		name := r.Machine
+		if alike := boots[name]; len(alike) > 1 {
+			name = fmt.Sprintf("%s (machine %d)", name, slices.Index(alike, r.Boot)+1)
+		}
+		for _, c := range r.Cells {
+			machines[c.Key()] = name
+		}
+	}
+	return machines
 }
 
 // sameRun says why two shards can't be parts of one run.
@@ -139,6 +163,7 @@ func sameRun(dirA string, a results.Run, dirB string, b results.Run) error {
 		{"suite", a.Suite, b.Suite},
 		{"seed", fmt.Sprint(a.Seed), fmt.Sprint(b.Seed)},
 		{"msgbench", a.Msgbench, b.Msgbench},
+		{"build of msgbench", a.Build, b.Build},
 		{"policy", fmt.Sprint(a.Policy), fmt.Sprint(b.Policy)},
 		{"pin", a.Pin, b.Pin},
 		{"number of shards", of(a.Shard), of(b.Shard)},

@@ -55,7 +55,7 @@ Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 b
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "run `directory`, which must not exist (default: msgbench-runs/<UTC time>)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, only the table")
-	f.StringVar(&o.shard, "shard", "", "measure only part `i/n` of the cells; msgbench merge joins the parts")
+	f.StringVar(&o.shard, "shard", "", "measure only part `i/n` of the cells; auto or auto/n: as Kubernetes, GitHub Actions or Slurm say; msgbench merge joins the parts")
 	f.BoolVar(&o.profile, "profile", false, "also write a CPU profile of each worker in Go, into the run directory's folder "+results.ProfileDir+" (go tool pprof reads it); it costs them a little")
 	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this `directory`")
 	f.StringVar(&o.retry, "retry", "", "measure cells of the run in this `directory` again, beside what it has")
@@ -70,15 +70,16 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	}
 	whole := c.cells
 	var shard bench.Shard
+	var said string // of the engine that chose it
 	if o.shard != "" {
-		if shard, err = bench.ParseShard(o.shard); err != nil {
+		if shard, said, err = bench.ResolveShard(o.shard, os.LookupEnv); err != nil {
 			return usagef("--shard: %w", err)
 		}
 		if !cmd.Flags().Changed("seed") {
 			return usagef("--shard needs --seed, the same one for all shards")
 		}
 		if c.cells = shard.Cells(whole, c.policy); len(c.cells) == 0 {
-			return usagef("--shard %s: no cell is left for it: the %d cells make fewer groups", o.shard, len(whole))
+			return usagef("--shard %s: no cell is left for it: the %d cells make fewer groups", shard, len(whole))
 		}
 	}
 	ctx := cmd.Context()
@@ -88,6 +89,9 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 		return err
 	}
 	p := newProgress(s.err, o.quiet)
+	if said != "" {
+		fmt.Fprintln(s.err, said) // also with -q: which part this is can't be seen otherwise
+	}
 	p.begin(c, dir)
 	run, err := describeRun(ctx, c)
 	if err != nil {

@@ -102,6 +102,7 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 		b.WriteString("No transport has publishable rows at two payloads.\n\n")
 		return
 	}
+	where := onMachine(rows)
 	var lines [][]string
 	for _, k := range order {
 		v := byKey[k]
@@ -112,7 +113,7 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 				first, p50 := v[0].P50Us.Or(0), r.P50Us.Or(0)
 				delta = signed(p50-first, micros2) + " (" + share(p50, first) + ")"
 			}
-			lines = append(lines, []string{cell(k.scenario + ", " + k.rate + ", " + latencyName(k.latency)), cell(k.who), r.Payload.String(),
+			lines = append(lines, []string{cell(k.scenario + ", " + k.rate + ", " + latencyName(k.latency) + where(r)), cell(k.who), r.Payload.String(),
 				micros2(r.MinUs), micros2(r.P50Us), micros2(r.MeanUs), delta})
 		}
 	}
@@ -120,7 +121,7 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 }
 
 // reliability shows how each row behaves at full speed.
-func reliability(b *strings.Builder, all []group) {
+func reliability(b *strings.Builder, all []group, where func(*results.Row) string) {
 	var lines [][]string
 	for _, g := range all {
 		if g.rate != "max" {
@@ -135,7 +136,7 @@ func reliability(b *strings.Builder, all []group) {
 			if r.Reason != "" {
 				status += ": " + r.Reason
 			}
-			lines = append(lines, []string{cell(r.Scenario + " " + r.Payload.String()), pairMark(r.Row) + cell(who(r.Row)), cell(status),
+			lines = append(lines, []string{cell(r.Scenario + " " + r.Payload.String() + where(r.Row)), pairMark(r.Row) + cell(who(r.Row)), cell(status),
 				micros2(r.MeanUs), micros2(r.P99Us), tail, r.Lost.String(), exact(r.DriftPct, 1), exact(r.RawRatio, 2)})
 		}
 	}
@@ -147,14 +148,14 @@ func reliability(b *strings.Builder, all []group) {
 }
 
 // throughputs shows operations and bytes per second at full speed.
-func throughputs(b *strings.Builder, all []group) {
+func throughputs(b *strings.Builder, all []group, where func(*results.Row) string) {
 	var lines [][]string
 	for _, g := range all {
 		if g.rate != "max" {
 			continue
 		}
 		for _, r := range g.rows {
-			lines = append(lines, []string{cell(r.Scenario), pairMark(r.Row) + cell(who(r.Row)), r.Payload.String(), count(r.Throughput),
+			lines = append(lines, []string{cell(r.Scenario + where(r.Row)), pairMark(r.Row) + cell(who(r.Row)), r.Payload.String(), count(r.Throughput),
 				span(r.ThroughputLo, r.ThroughputHi, count), count(r.MessagesPerS), exact(r.MBPerS, 1), exact(r.TotalCPU, 0)})
 		}
 	}

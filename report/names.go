@@ -63,3 +63,14 @@ func shortName(r *results.Row) string {
 	}
 	return t + "-" + r.Scenario
 }
+
+// onMachine tells on which machine a row was measured, as an addition to a name, in tables that hold rows of several machines
+// side by side; it is empty where all rows are of one.
+func onMachine(rows []results.Row) func(*results.Row) string {
+	for i := range rows {
+		if rows[i].Machine != rows[0].Machine {
+			return func(r *results.Row) string { return " on " + orText(r.Machine, "a machine not named") }
+		}
+	}
+	return func(*results.Row) string { return "" }
+}

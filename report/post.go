@@ -98,13 +98,14 @@ func cpuClass(model string) string {
 
 // ceilings are the highest rates that a search found to be stable, of each transport and recipe.
 func ceilings(rows []results.Row) string {
+	where := onMachine(rows)
 	var parts []string
 	for i := range rows {
 		r := &rows[i]
 		if !r.Ceiling.OK() {
 			continue
 		}
-		part := recipe(r) + " over " + who(r) + ": " + count(r.Ceiling) + " msg/s"
+		part := recipe(r) + " over " + who(r) + where(r) + ": " + count(r.Ceiling) + " msg/s"
 		if r.CeilingFails.OK() {
 			part += " (" + count(r.CeilingFails) + " did not hold)"
 		}
@@ -139,13 +140,14 @@ func postRates(b *strings.Builder, all []results.Row) {
 		return
 	}
 	const most = 20
+	where := onMachine(all)
 	var lines [][]string
 	for _, r := range rows[:min(len(rows), most)] {
 		messages := r.MessagesPerS
 		if !messages.OK() {
 			messages = r.Throughput // published rows have operations only
 		}
-		lines = append(lines, []string{cell(recipe(r)), pairMark(r) + cell(who(r)), count(messages), exact(r.MBPerS, 1),
+		lines = append(lines, []string{cell(recipe(r) + where(r)), pairMark(r) + cell(who(r)), count(messages), exact(r.MBPerS, 1),
 			peaks(r.PeakPerS, r.PeakMBPerS), peaks(r.Sustained, r.SustainedMB), micros2(r.P50Us), micros2(r.P99Us), cell(r.Verdict)})
 	}
 	markdownTable(b, []string{"recipe", "transport", "msg/s", "MB/s", "peak", "sustained", "p50 µs", "p99 µs", "verdict"}, 2, lines)

@@ -97,6 +97,10 @@ type Run struct {
 	Policy      Policy    `json:"policy"`
 	Cells       []Cell    `json:"cells"`
 	Machine     string    `json:"machine"` // one word or line that names it
+	// Build is of the program where Msgbench does not tell it from others, and Boot of the machine, which may have the name of
+	// others of its kind; both are compared, and empty where they are not known.
+	Build string `json:"build,omitempty"`
+	Boot  string `json:"boot,omitempty"`
 	// Shard is "i/n" where this is one part of a run, and Whole the keys of all its parts; empty for a whole run.
 	Shard string   `json:"shard,omitempty"`
 	Whole []string `json:"whole,omitempty"`

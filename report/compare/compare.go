@@ -72,6 +72,7 @@ func Compare(old, new source.Set, margin float64) (Result, error) {
 	}
 	r := Result{Old: old.Path, New: new.Path, Margin: margin, Differences: differences(&old, &new)}
 	byKey := new.ByKey()
+	several := severalMachines(&old) || severalMachines(&new)
 	for i := range old.Cells {
 		o := &old.Cells[i]
 		n := byKey[o.Row.Cell]
@@ -79,7 +80,7 @@ func Compare(old, new source.Set, margin float64) (Result, error) {
 			r.OnlyOld = append(r.OnlyOld, o.Row.Cell)
 			continue
 		}
-		r.Cells = append(r.Cells, measure(o, n))
+		r.Cells = append(r.Cells, measure(o, n, several))
 	}
 	shared := old.ByKey()
 	for _, n := range new.Cells {
@@ -92,8 +93,14 @@ func Compare(old, new source.Set, margin float64) (Result, error) {
 	return r, nil
 }
 
-// measure fills all but the outcome, which needs the other tests; where there is no test, the reason says why.
-func measure(o, n *source.Cell) Cell {
+// severalMachines tells whether a run was merged from shards of more than one machine.
+func severalMachines(set *source.Set) bool {
+	return slices.ContainsFunc(set.Cells, func(c source.Cell) bool { return c.Row.Machine != set.Cells[0].Row.Machine })
+}
+
+// measure fills all but the outcome, which needs the other tests; where there is no test, the reason says why. Where a run is
+// of several machines, a cell that was on another one the other time is not tested: nothing else would tell of that.
+func measure(o, n *source.Cell, several bool) Cell {
 	c := Cell{Key: o.Row.Cell, oldRow: o.Row, newRow: n.Row}
 	c.Metric, c.Reason = metric(&o.Row, &n.Row)
 	c.Higher = c.Metric == throughput
@@ -103,6 +110,9 @@ func measure(o, n *source.Cell) Cell {
 		c.Reason = why
 	} else if why := unusable("new", &n.Row); why != "" {
 		c.Reason = why
+	}
+	if c.Reason == "" && several && o.Row.Machine != n.Row.Machine {
+		c.Reason = fmt.Sprintf("another machine: old %q, new %q", o.Row.Machine, n.Row.Machine)
 	}
 	if c.Reason != "" {
 		return c

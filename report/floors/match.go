@@ -153,9 +153,14 @@ func partner(set *source.Set, c *source.Cell, other []Field) (*source.Cell, stri
 		return true
 	}
 	for i := range set.Cells {
-		if like(&set.Cells[i]) {
-			return &set.Cells[i], ""
+		o := &set.Cells[i]
+		if !like(o) {
+			continue
 		}
+		if o.Row.Machine != c.Row.Machine {
+			return nil, fmt.Sprintf("%s was measured on %q, %s on %q: their ratio would be one of machines", c.Row.Cell, c.Row.Machine, o.Row.Cell, o.Row.Machine)
+		}
+		return o, ""
 	}
 	var parts []string
 	for _, f := range other {
