@@ -15,12 +15,22 @@ import (
 
 // Progress is told between samples how a run goes; never inside a window.
 type Progress interface {
+	// Round is called before the first sample of each round that has any left to take.
+	Round(r RoundInfo)
 	// Before is called before each sample: the cell, its place among the total (from 0), and about how long is left.
 	Before(cell results.Cell, place, total int, left time.Duration)
 	// After is called with each sample that was written to the journal.
 	After(s results.Sample)
 	// Rerun is called once before the cells that fell short are measured again.
 	Rerun(keys []string, takes time.Duration)
+}
+
+// RoundInfo is one round: a sample of each cell, in an order of its own.
+type RoundInfo struct {
+	Attempt int // 0: the first; above it, cells are measured again
+	Number  int // within the attempt, from 0
+	Of      int // rounds that the attempt has
+	Cells   int
 }
 
 // Run measures the cells of r into its directory's journal and returns all samples. skip tells why a cell can't run here,
@@ -171,13 +181,18 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt int) 
 	total := len(cells) * m.run.Policy.Samples
 	left := RunTime(m.run.Policy, cells)
 	at := 0
-	for range m.run.Policy.Samples {
+	for number := range m.run.Policy.Samples {
 		m.budget.grant(m.run.Policy.Budget, len(cells))
+		said := false
 		var again []results.Cell
 		for _, i := range Round(m.run.Seed, m.round, len(cells)) {
 			c := cells[i]
 			expected := SampleTime(m.run.Policy, c)
 			if !m.over[c.Key()] && !m.turns[place{c.Key(), attempt, m.round}].over {
+				if !said {
+					m.progress.Round(RoundInfo{Attempt: attempt, Number: number, Of: m.run.Policy.Samples, Cells: len(cells)})
+					said = true
+				}
 				m.progress.Before(c, at, total, m.scale(left))
 				if err := m.cell(ctx, c, attempt); err != nil {
 					return err

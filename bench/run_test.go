@@ -59,10 +59,11 @@ func (f *fakeSampler) Sample(ctx context.Context, c results.Cell) (results.Sampl
 
 // events records what a run told.
 type events struct {
-	before, after int
-	reruns        [][]string
+	before, after, rounds int
+	reruns                [][]string
 }
 
+func (e *events) Round(RoundInfo)                              { e.rounds++ }
 func (e *events) Before(results.Cell, int, int, time.Duration) { e.before++ }
 func (e *events) After(results.Sample)                         { e.after++ }
 func (e *events) Rerun(keys []string, _ time.Duration)         { e.reruns = append(e.reruns, keys) }
@@ -86,8 +87,8 @@ func TestRoundsAreInterleaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(samples) != 20 || e.before != 20 || e.after != 20 || len(e.reruns) != 0 {
-		t.Fatalf("%d samples, told of %d and %d, %d reruns", len(samples), e.before, e.after, len(e.reruns))
+	if len(samples) != 20 || e.before != 20 || e.after != 20 || e.rounds != 5 || len(e.reruns) != 0 {
+		t.Fatalf("%d samples, told of %d and %d in %d rounds, %d reruns", len(samples), e.before, e.after, e.rounds, len(e.reruns))
 	}
 	for round := range 5 {
 		var here []string

@@ -28,8 +28,7 @@ func confirm(ctx context.Context, first floors.Report, set source.Set, s streams
 	if err != nil {
 		return first, err
 	}
-	p := newProgress(s.err, false)
-	p.begin(c, dir)
+	announce(s.err, c, dir)
 	run, err := describeRun(ctx, c)
 	if err != nil {
 		return first, err
@@ -39,7 +38,7 @@ func confirm(ctx context.Context, first floors.Report, set source.Set, s streams
 	}
 	// Its table goes where progress goes: the result of check is the floors.
 	o := &runOptions{}
-	err = o.measure(ctx, c, run, dir, p, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers) ([]results.Sample, error) {
+	err = o.measure(ctx, c, run, dir, howRun, nil, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
 		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
 	})
 	// That rows are unstable or failed is for the floors to judge.

@@ -71,7 +71,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 	// The second Ctrl-C leaves at once.
 	context.AfterFunc(ctx, stop)
-	root := newRoot(streams{stdin, stdout, stderr})
+	root := newRoot(streams{in: stdin, out: stdout, err: stderr})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

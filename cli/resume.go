@@ -21,7 +21,7 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if len(args) > 0 {
 		return usagef("--%s %s: the suite is that of the run; leave out %q", flag, dir, args[0])
 	}
-	allowed := []string{flag, "quiet", "peer"}
+	allowed := []string{flag, "quiet", "peer", "events"}
 	if flag == "retry" {
 		allowed = append(allowed, "verdict", "cell")
 	}
@@ -56,8 +56,7 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 		}
 	}
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
-	p := newProgress(s.err, o.quiet)
-	take := func(w *bench.Workers) ([]results.Sample, error) {
+	take := func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
 		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
 	}
 	if flag == "retry" {
@@ -71,18 +70,24 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 				return usagef("--retry %s: %s can't run here now: %s", dir, cell.Key(), reason)
 			}
 		}
-		take = func(w *bench.Workers) ([]results.Sample, error) { return bench.Retry(ctx, dir, run, keys, w, p) }
+		take = func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
+			return bench.Retry(ctx, dir, run, keys, w, p)
+		}
 		if !o.quiet {
 			fmt.Fprintf(s.err, "%d cells of %s are measured again\n", len(keys), dir)
 		}
 	} else if !o.quiet {
 		fmt.Fprintf(s.err, "going on with %s\n", dir)
 	}
+	e, err := openEvents(ctx, o.events, s)
+	if err != nil {
+		return err
+	}
 	run.Resumed = append(run.Resumed, time.Now().UTC().Truncate(time.Second))
 	if err := results.WriteRun(dir, run); err != nil {
 		return err
 	}
-	return o.measure(ctx, c, run, dir, p, s, take)
+	return o.measure(ctx, c, run, dir, flag, e, s, take)
 }
 
 // changed are the names of the flags that were given.

@@ -21,6 +21,7 @@ type runOptions struct {
 	selection
 	out     string
 	quiet   bool
+	events  string
 	shard   string
 	resume  string
 	retry   string
@@ -55,6 +56,7 @@ Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 b
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "run `directory`, which must not exist (default: msgbench-runs/<UTC time>)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, only the table")
+	f.StringVar(&o.events, "events", "", "append what happens to `file` as lines of JSON (docs/events.md); - is standard output, and the table then goes to standard error")
 	f.StringVar(&o.shard, "shard", "", "measure only part `i/n` of the cells; auto or auto/n: as Kubernetes, GitHub Actions or Slurm say; msgbench merge joins the parts")
 	f.BoolVar(&o.profile, "profile", false, "also write a CPU profile of each worker in Go, into the run directory's folder "+results.ProfileDir+" (go tool pprof reads it); it costs them a little")
 	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this `directory`")
@@ -84,15 +86,20 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	}
 	ctx := cmd.Context()
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
+	e, err := openEvents(ctx, o.events, s)
+	if err != nil {
+		return err
+	}
 	dir, err := makeRunDir(o.out)
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.err, o.quiet)
 	if said != "" {
 		fmt.Fprintln(s.err, said) // also with -q: which part this is can't be seen otherwise
 	}
-	p.begin(c, dir)
+	if !o.quiet {
+		announce(s.err, c, dir)
+	}
 	run, err := describeRun(ctx, c)
 	if err != nil {
 		return err
@@ -110,13 +117,42 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err := results.WriteRun(dir, run); err != nil {
 		return err
 	}
-	return o.measure(ctx, c, run, dir, p, s, func(w *bench.Workers) ([]results.Sample, error) {
+	return o.measure(ctx, c, run, dir, howRun, e, s, func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
 		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
 	})
 }
 
-// measure takes samples with workers of its own, writes what follows from the journal, and prints the table.
-func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir string, p *progress, s streams, take func(*bench.Workers) ([]results.Sample, error)) error {
+// takeSamples runs or goes on with a run.
+type takeSamples func(*bench.Workers, bench.Progress) ([]results.Sample, error)
+
+// measure takes samples with workers of its own, writes what follows from the journal, and prints the table. how is the
+// word of the events for how the run begins.
+func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir, how string, e *events, s streams, take takeSamples) error {
+	if o.events == "-" {
+		s.out = s.err // events alone are on standard output
+	}
+	err := o.measureTold(ctx, c, run, dir, how, s, newProgress(s.err, o.quiet, e), take)
+	// A run is good or bad whatever became of its events; but that they are missing must show.
+	if closeErr := e.close(); closeErr != nil {
+		var exit *exitError
+		if err == nil || errors.As(err, &exit) && exit.code == exitUnstable {
+			return &exitError{exitFailed, errors.Join(err, closeErr)}
+		}
+		fmt.Fprintf(s.err, "msgbench: %v\n", closeErr)
+	}
+	return err
+}
+
+// measureTold is measure with somebody who is told how it goes.
+func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run, dir, how string, s streams, p *progress, take takeSamples) (err error) {
+	p.begin(c, run, dir, how)
+	taken := 0
+	defer func() {
+		var exit *exitError
+		if err != nil && !errors.As(err, &exit) {
+			p.events.end("failed", dir, taken, nil, err)
+		}
+	}()
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -135,7 +171,12 @@ func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir
 		}
 		workers.ProfileInto(profiles)
 	}
-	samples, runErr := take(workers)
+	samples, runErr := take(workers, p)
+	for _, x := range samples {
+		if x.Outcome != results.Calibrated {
+			taken++
+		}
+	}
 	p.end()
 	closeErr := workers.Close()
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
@@ -145,22 +186,21 @@ func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir
 	if err := errors.Join(err, closeErr); err != nil {
 		return err
 	}
+	for _, r := range rows {
+		p.events.row(r)
+	}
 	if _, err := fmt.Fprintf(s.out, "%s\nrun directory: %s\n", report.Ranking(rows), dir); err != nil {
 		return err
 	}
 	if runErr != nil {
+		p.events.end("interrupted", dir, taken, rows, nil)
 		next := fmt.Sprintf("run --resume %s goes on", dir)
 		if o.retry != "" {
 			next = "a retry counts when it is whole: start it again"
 		}
-		kept := 0
-		for _, x := range samples {
-			if x.Outcome != results.Calibrated {
-				kept++
-			}
-		}
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; %s", kept, dir, next)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; %s", taken, dir, next)}
 	}
+	p.events.end("end", dir, taken, rows, nil)
 	return outcome(rows)
 }
 

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"msgbench/bench"
+	"msgbench/results"
+)
+
+// The words of how a run begins.
+const (
+	howRun    = "run"
+	howResume = "resume"
+	howRetry  = "retry"
+)
+
+// eventsVersion is the version of the lines that docs/events.md describes.
+const eventsVersion = 1
+
+// maxPending is how many bytes of events wait for a reader that is slow. What goes beyond ends the events, not the run.
+const maxPending = 1 << 20
+
+// How long a reader is waited for that takes nothing, between samples: patience once, then not at all until it has read what
+// waits. At the end lastPatience.
+const (
+	patience     = time.Second
+	lastPatience = 5 * time.Second
+)
+
+// events writes what happens in a run as lines of JSON. Nil writes nothing. It is written to between samples only, and no
+// write waits longer than patience: a reader that never reads neither holds up a run nor wakes the runner in a window.
+type events struct {
+	name    string // of the file, for errors
+	out     eventSink
+	warn    io.Writer
+	pending []byte
+	lost    int   // events that were not written
+	waiting int   // events in pending
+	slow    bool  // the reader has been waited for already
+	err     error // the first one; nothing is written after it
+	place   int
+	total   int
+	left    time.Duration
+	attempt int
+}
+
+// eventSink is where the lines go.
+type eventSink interface {
+	// write writes some of b, as much as goes within that time: all of it, or n bytes and no error where the reader is slow.
+	write(b []byte, within time.Duration) (n int, err error)
+	Close() error
+}
+
+// event is the head of every line.
+type event struct {
+	V     int       `json:"v"`
+	Time  time.Time `json:"time"`
+	Event string    `json:"event"`
+}
+
+type beginEvent struct {
+	event
+	How      string  `json:"how"`
+	Dir      string  `json:"dir"`
+	Suite    string  `json:"suite"`
+	Seed     uint64  `json:"seed"`
+	Machine  string  `json:"machine"`
+	Msgbench string  `json:"msgbench"`
+	Cells    int     `json:"cells"`
+	Samples  int     `json:"samples"` // a cell
+	Seconds  float64 `json:"seconds"`
+}
+
+type roundEvent struct {
+	event
+	Attempt int `json:"attempt"`
+	Round   int `json:"round"`
+	Rounds  int `json:"rounds"`
+	Cells   int `json:"cells"`
+}
+
+type startEvent struct {
+	event
+	Cell    string  `json:"cell"`
+	Place   int     `json:"place"`
+	Total   int     `json:"total"`
+	LeftSec float64 `json:"left_seconds"`
+	Rate    int     `json:"offered_rps,omitempty"`
+}
+
+type sampleEvent struct {
+	event
+	Cell       string   `json:"cell"`
+	Outcome    string   `json:"outcome"`
+	Reason     string   `json:"reason,omitempty"`
+	Attempt    int      `json:"attempt"`
+	Round      int      `json:"round"`
+	Try        int      `json:"try"`
+	WallSec    float64  `json:"wall_seconds"`
+	Throughput *float64 `json:"throughput,omitempty"`
+	P50us      *float64 `json:"p50_us,omitempty"`
+	Rate       int      `json:"offered_rps,omitempty"`
+	Holds      *bool    `json:"holds,omitempty"`
+}
+
+type calibrationEvent struct {
+	event
+	Round  int      `json:"round"` // over all attempts
+	LineNs *float64 `json:"cache_line_ns,omitempty"`
+	PipeNs *float64 `json:"pipe_ns,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+type rerunEvent struct {
+	event
+	Cells   []string `json:"cells"`
+	Seconds float64  `json:"seconds"`
+}
+
+type rowEvent struct {
+	event
+	Cell       string   `json:"cell"`
+	Verdict    string   `json:"verdict"`
+	Reason     string   `json:"reason,omitempty"`
+	Throughput *float64 `json:"throughput,omitempty"`
+	Lo         *float64 `json:"throughput_lo,omitempty"`
+	Hi         *float64 `json:"throughput_hi,omitempty"`
+	P50us      *float64 `json:"p50_us,omitempty"`
+	P99us      *float64 `json:"p99_us,omitempty"`
+}
+
+type endEvent struct {
+	event
+	Dir      string         `json:"dir"`
+	Samples  int            `json:"samples"`
+	Verdicts map[string]int `json:"verdicts,omitempty"`
+	Error    string         `json:"error,omitempty"`
+}
+
+func head(name string) event { return event{eventsVersion, time.Now().UTC(), name} }
+
+// emit queues one line and writes what goes.
+func (e *events) emit(v any) {
+	if e == nil {
+		return
+	}
+	if e.err != nil {
+		e.lost++
+		return
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	if len(e.pending)+len(line) > maxPending {
+		e.fail(fmt.Errorf("its reader takes nothing, and %d events wait", e.waiting))
+		return
+	}
+	e.pending = append(append(e.pending, line...), '\n')
+	e.waiting++
+	e.flush(patience)
+}
+
+// flush writes what waits; a reader that has been waited for once is not waited for again until it has read all.
+func (e *events) flush(within time.Duration) {
+	if e.slow && within == patience {
+		within = 0
+	}
+	n, err := e.out.write(e.pending, within)
+	e.pending = e.pending[:copy(e.pending, e.pending[n:])]
+	switch {
+	case err != nil:
+		e.fail(err)
+	case len(e.pending) == 0:
+		e.slow, e.waiting = false, 0
+	default:
+		e.slow = true
+	}
+}
+
+// fail gives the events up, and says so at once: the run goes on without them.
+func (e *events) fail(err error) {
+	e.err = fmt.Errorf("--events %s: %w", e.name, err)
+	e.lost += max(e.waiting, 1)
+	e.pending, e.waiting = nil, 0
+	fmt.Fprintf(e.warn, "msgbench: %v; the run goes on without events\n", e.err)
+}
+
+// close writes what waits, for a last time, and tells what went wrong.
+func (e *events) close() error {
+	if e == nil {
+		return nil
+	}
+	if e.err == nil && len(e.pending) > 0 {
+		e.flush(lastPatience)
+		if e.err == nil && len(e.pending) > 0 {
+			e.err = fmt.Errorf("--events %s: its reader did not take the last events", e.name)
+			e.lost += e.waiting
+		}
+	}
+	if err := e.out.Close(); err != nil && e.err == nil {
+		e.err = fmt.Errorf("--events %s: %w", e.name, err)
+	}
+	if e.err != nil {
+		return fmt.Errorf("%w; %d events were lost", e.err, e.lost)
+	}
+	return nil
+}
+
+func (e *events) begin(c chosen, run results.Run, dir, how string, takes time.Duration) {
+	e.emit(beginEvent{head("begin"), how, dir, c.suite.Name, c.seed, run.Machine, run.Msgbench, len(c.cells), c.policy.Samples, takes.Seconds()})
+}
+
+func (e *events) round(r bench.RoundInfo) {
+	e.emit(roundEvent{head("round"), r.Attempt, r.Number, r.Of, r.Cells})
+}
+
+func (e *events) before(cell results.Cell, place, total int, left time.Duration) {
+	e.emit(startEvent{event: head("start"), Cell: cell.Key(), Place: place, Total: total, LeftSec: left.Seconds()})
+}
+
+func (e *events) step(cell results.Cell, place, rate int) {
+	e.emit(startEvent{event: head("start"), Cell: cell.Key(), Place: place, Rate: rate})
+}
+
+func (e *events) sample(s results.Sample) {
+	if e == nil {
+		return
+	}
+	v := sampleEvent{event: head("sample"), Cell: s.Cell, Outcome: s.Outcome, Reason: s.Reason, Attempt: s.Attempt, Round: s.Round,
+		Try: s.Try, WallSec: time.Duration(s.WallNs).Seconds()}
+	if m := s.Measurement; m != nil {
+		v.Throughput = finite(m.Throughput())
+		if m.Latency != nil {
+			if ns, ok := m.Latency.Quantile(0.5); ok {
+				v.P50us = finite(float64(ns) / 1e3)
+			}
+		}
+	}
+	if s.Step != nil {
+		v.Rate, v.Holds = s.Step.Rate, &s.Step.Holds
+	}
+	e.emit(v)
+}
+
+func (e *events) calibration(s results.Sample) {
+	v := calibrationEvent{event: head("calibration"), Round: s.Round, Reason: s.Reason}
+	if c := s.Calibration; c != nil {
+		v.LineNs, v.PipeNs = finite(c.LineNs), finite(c.PipeNs)
+	}
+	e.emit(v)
+}
+
+func (e *events) rerun(keys []string, takes time.Duration) {
+	e.emit(rerunEvent{head("rerun"), keys, takes.Seconds()})
+}
+
+func (e *events) row(r results.Row) {
+	e.emit(rowEvent{head("row"), r.Cell, r.Verdict, r.Reason, number(r.Throughput), number(r.ThroughputLo), number(r.ThroughputHi),
+		number(r.P50Us), number(r.P99Us)})
+}
+
+// end is the last line: end, interrupted, or failed.
+func (e *events) end(name, dir string, samples int, rows []results.Row, err error) {
+	v := endEvent{event: head(name), Dir: dir, Samples: samples}
+	for _, r := range rows {
+		if v.Verdicts == nil {
+			v.Verdicts = map[string]int{}
+		}
+		v.Verdicts[r.Verdict]++
+	}
+	if err != nil {
+		v.Error = err.Error()
+	}
+	e.emit(v)
+}
+
+// number is a field of a row, nil where it is empty.
+func number(n results.Num) *float64 {
+	if v, ok := n.Value(); ok {
+		return finite(v)
+	}
+	return nil
+}
+
+// finite is v where JSON has such a number.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
