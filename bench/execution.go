@@ -63,6 +63,7 @@ func (e *execution) run(ctx context.Context) error {
 	for _, p := range e.processes {
 		start.PIDs[p.role] = append(start.PIDs[p.role], p.cmd.Process.Pid)
 	}
+	witness := e.witness()
 	for _, p := range e.processes {
 		if err := p.say(protocol.Start, start); err != nil {
 			return err
@@ -81,6 +82,9 @@ func (e *execution) run(ctx context.Context) error {
 	} {
 		if err := driver.expect(ctx, step.word, step.into, step.within); err != nil {
 			return e.blame(driver, err)
+		}
+		if step.word == protocol.Done {
+			e.sample.Interference = witness.end()
 		}
 	}
 	var others []*results.Measurement

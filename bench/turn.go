@@ -70,7 +70,7 @@ func disturbance(i *results.Interference) string {
 }
 
 // interfered judges the interference of a sample: whether it was disturbed, and whether it is to be measured again. It is given
-// neither the result nor what has become of the sample.
+// neither the result nor what was found to be wrong with it.
 func interfered(i *results.Interference, p results.Policy, t turn, b budget) (again bool) {
 	if i == nil {
 		return false

@@ -117,6 +117,9 @@ func sampleText(s results.Sample) string {
 			text += ", " + s.Outcome
 		}
 	}
+	if i := s.Interference; i != nil && i.Kept && s.Outcome == results.OK {
+		text += fmt.Sprintf(", though disturbed (steal %.1f %%, other processes %.1f %%)", 100*i.Steal(), 100*i.Foreign())
+	}
 	if s.Reason != "" {
 		text += " (" + s.Reason + ")"
 	}

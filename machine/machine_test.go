@@ -196,9 +196,9 @@ func TestDescribeCancelled(t *testing.T) {
 }
 
 func TestStat(t *testing.T) {
-	before := parseStat("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 50 800 10 5 5 30 7 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nctxt 1\n")
-	after := parseStat("cpu0 110 10 60 820 20 5 5 40 9 0\ncpu1 0 0 0 1100 0 0 0 0 0 0\ncpu2 1 1 1 1 1\nintr 5 5 5 5 5\ncpux 1 1 1 1\ncpu3 a b c d e\n")
-	if len(before) != 2 || before[0] != (Ticks{Busy: 160, Idle: 810, Steal: 30}) || before[0].Total() != 1000 {
+	before := ParseStat("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 50 800 10 5 5 30 7 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nctxt 1\n")
+	after := ParseStat("cpu0 110 10 60 820 20 5 5 40 9 0\ncpu1 0 0 0 1100 0 0 0 0 0 0\ncpu2 1 1 1 1 1\nintr 5 5 5 5 5\ncpux 1 1 1 1\ncpu3 a b c d e\n")
+	if len(before) != 2 || before[0] != (Ticks{Busy: 160, Idle: 810, Steal: 30, HardIRQ: 5, SoftIRQ: 5}) || before[0].Total() != 1000 {
 		t.Errorf("before: %+v", before)
 	}
 	if len(after) != 3 || after[2] != (Ticks{Busy: 3, Idle: 2}) {

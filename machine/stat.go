@@ -10,6 +10,7 @@ import (
 // Ticks is how a CPU has spent its time since boot, in ticks of the kernel (mostly 10 ms).
 type Ticks struct {
 	Busy, Idle, Steal int64
+	HardIRQ, SoftIRQ  int64 // in interrupts, and in what they leave to be done: parts of Busy
 }
 
 // Total is all of it.
@@ -17,11 +18,12 @@ func (t Ticks) Total() int64 { return t.Busy + t.Idle + t.Steal }
 
 // Since is what was spent after an earlier reading.
 func (t Ticks) Since(earlier Ticks) Ticks {
-	return Ticks{Busy: t.Busy - earlier.Busy, Idle: t.Idle - earlier.Idle, Steal: t.Steal - earlier.Steal}
+	return Ticks{Busy: t.Busy - earlier.Busy, Idle: t.Idle - earlier.Idle, Steal: t.Steal - earlier.Steal,
+		HardIRQ: t.HardIRQ - earlier.HardIRQ, SoftIRQ: t.SoftIRQ - earlier.SoftIRQ}
 }
 
-// parseStat reads /proc/stat: ticks by CPU. Lines that it does not understand are left out.
-func parseStat(text string) map[int]Ticks {
+// ParseStat reads the text of /proc/stat: ticks by CPU. Lines that it does not understand are left out.
+func ParseStat(text string) map[int]Ticks {
 	out := map[int]Ticks{}
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -40,7 +42,7 @@ func parseStat(text string) map[int]Ticks {
 			}
 		}
 		if err == nil {
-			out[id] = Ticks{Busy: v[0] + v[1] + v[2] + v[5] + v[6], Idle: v[3] + v[4], Steal: v[7]}
+			out[id] = Ticks{Busy: v[0] + v[1] + v[2] + v[5] + v[6], Idle: v[3] + v[4], Steal: v[7], HardIRQ: v[5], SoftIRQ: v[6]}
 		}
 	}
 	return out
@@ -65,7 +67,7 @@ func spent(before, after map[int]Ticks, cpus []int) (sum Ticks) {
 
 // watch is the shares (0 to 1) of some CPUs' time that were in use and stolen during d; nil where the system does not tell.
 func watch(ctx context.Context, r reader, cpus []int, d time.Duration) (busy, steal *float64) {
-	before := parseStat(r.text("proc/stat"))
+	before := ParseStat(r.text("proc/stat"))
 	if len(before) == 0 {
 		return nil, nil
 	}
@@ -73,7 +75,7 @@ func watch(ctx context.Context, r reader, cpus []int, d time.Duration) (busy, st
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-	s := spent(before, parseStat(r.text("proc/stat")), cpus)
+	s := spent(before, ParseStat(r.text("proc/stat")), cpus)
 	if s.Total() <= 0 {
 		return nil, nil
 	}
