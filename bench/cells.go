@@ -56,10 +56,15 @@ type cellSpec struct {
 	Pin         words `yaml:"pin"`
 }
 
+// words are all dimensions, with those values that an entry sets.
+func (s cellSpec) words() map[string]words {
+	return map[string]words{"wait": s.Wait, "mode": s.Mode, "depth": s.Depth, "subscribers": s.Subscribers,
+		"channels": s.Channels, "buffer": s.Buffer, "scope": s.Scope, "handoff": s.Handoff, "nodelay": s.NoDelay, "pin": s.Pin}
+}
+
 // dims are the dimensions that an entry sets.
 func (s cellSpec) dims() map[string]words {
-	all := map[string]words{"wait": s.Wait, "mode": s.Mode, "depth": s.Depth, "subscribers": s.Subscribers,
-		"channels": s.Channels, "buffer": s.Buffer, "scope": s.Scope, "handoff": s.Handoff, "nodelay": s.NoDelay, "pin": s.Pin}
+	all := s.words()
 	maps.DeleteFunc(all, func(_ string, w words) bool { return len(w) == 0 })
 	return all
 }

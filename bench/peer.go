@@ -25,6 +25,8 @@ type Peer struct {
 	Scenarios  []string // likewise
 	FixedPort  bool     // can't listen on a port that the system chooses
 	NoNagle    bool     // sets TCP_NODELAY whatever it is told
+
+	Versions map[string]string // of what it is made of, as it says itself
 }
 
 // has tells whether the peer can be a side of such a cell.
@@ -108,5 +110,5 @@ func parseHello(path string, said []byte) (Peer, error) {
 		return Peer{}, fmt.Errorf("--describe: %w", err)
 	}
 	return Peer{Path: path, Transports: slices.Concat([]string{}, d.Transports), Scenarios: slices.Concat([]string{}, d.Scenarios),
-		FixedPort: !d.Port0}, nil
+		FixedPort: !d.Port0, Versions: d.Versions}, nil
 }

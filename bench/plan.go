@@ -10,7 +10,7 @@ import (
 // overhead is about what a sample costs outside warm-up and window: starting and ending processes.
 const overhead = 80 * time.Millisecond
 
-// Round is the order in which the cells of one round are measured: random, but the same for the same seed and round.
+// Round is the order of so many units in one round: random, but the same for the same seed and round. See Order.
 func Round(seed uint64, round, cells int) []int {
 	return rand.New(rand.NewPCG(seed, uint64(round))).Perm(cells)
 }

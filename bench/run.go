@@ -106,7 +106,7 @@ func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool,
 	}
 	var cells []results.Cell
 	for _, c := range r.Cells {
-		if keys[c.Key()] {
+		if keys[c.Key()] || keys[r.AB.Partner(c.Key())] { // a pair is measured in the same rounds
 			cells = append(cells, c)
 		}
 	}
@@ -185,8 +185,7 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt int) 
 		m.budget.grant(m.run.Policy.Budget, len(cells))
 		said := false
 		var again []results.Cell
-		for _, i := range Round(m.run.Seed, m.round, len(cells)) {
-			c := cells[i]
+		for _, c := range Order(m.run.AB, m.run.Seed, m.round, cells) {
 			expected := SampleTime(m.run.Policy, c)
 			if !m.over[c.Key()] && !m.turns[place{c.Key(), attempt, m.round}].over {
 				if !said {

@@ -17,9 +17,12 @@ const defaultMargin = 0.05
 func newCompare(s streams) *cobra.Command {
 	var format, out, failOn string
 	cmd := &cobra.Command{
-		Use:   "compare OLD NEW",
-		Short: "Compare two runs, cell by cell: better, worse, same, or unsure and why",
+		Use:   "compare OLD NEW | RUN",
+		Short: "Compare two runs, or the two sides of one: better, worse, same, or unsure and why",
 		Long: `Compare two runs, cell by cell. OLD and NEW are run directories, or CSVs with their journals beside them.
+
+With one argument: compare the two sides of a run that was made with --ab or --baseline-binary, pair by pair, so that what
+slows the machine down for a while hits both.
 
 The ratio of each cell has an interval and a test over its samples, adjusted for how many cells there are. Throughput is
 compared at max, the median service time at a fixed rate. Rows that are unstable, failed, skipped or imported are never
@@ -28,8 +31,8 @@ compared: they are unsure.
 Exit status: 0; 2 bad usage or input; with --fail-on: 3 a cell is worse by more, with its whole interval; 4 no cell could
 be compared, or a cell that was good in OLD failed in NEW.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("%s: want two arguments, OLD and NEW: run directories or CSVs", cmd.CommandPath())
+			if len(args) != 1 && len(args) != 2 {
+				return usagef("%s: want two arguments, OLD and NEW: run directories or CSVs; or one run with --ab", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -44,13 +47,9 @@ be compared, or a cell that was good in OLD failed in NEW.`,
 			if err := known("--format", format, compare.Formats); err != nil {
 				return err
 			}
-			old, new, err := s.loadSets(args[0], args[1])
+			r, err := s.compare(args, margin)
 			if err != nil {
 				return err
-			}
-			r, err := compare.Compare(old, new, margin)
-			if err != nil {
-				return usage(err)
 			}
 			data, err := compare.Write(r, format)
 			if err != nil {
@@ -72,6 +71,28 @@ be compared, or a cell that was good in OLD failed in NEW.`,
 	return cmd
 }
 
+// compare compares two runs, or the sides of one.
+func (s streams) compare(args []string, margin float64) (r compare.Result, err error) {
+	if len(args) == 1 {
+		set, err := s.loadSet(args[0])
+		if err != nil {
+			return r, err
+		}
+		if r, err = compare.Pairs(set, margin); err != nil {
+			return r, usage(err)
+		}
+		return r, nil
+	}
+	old, new, err := s.loadSets(args[0], args[1])
+	if err != nil {
+		return r, err
+	}
+	if r, err = compare.Compare(old, new, margin); err != nil {
+		return r, usage(err)
+	}
+	return r, nil
+}
+
 // parseFailOn reads worse:5% into 0.05.
 func parseFailOn(s string) (float64, error) {
 	text, ok := strings.CutPrefix(s, "worse:")
@@ -89,7 +110,13 @@ func compared(r compare.Result, margin float64) error {
 		return &exitError{exitBroken, fmt.Errorf("worse by more than %g %%: %s", margin*100, someKeys(worse))}
 	}
 	if broken := r.Broken(); len(broken) > 0 {
+		if r.Sides != nil {
+			return &exitError{exitUnstable, fmt.Errorf("good as A, failed as B: %s", someKeys(broken))}
+		}
 		return &exitError{exitUnstable, fmt.Errorf("good in OLD, failed in NEW: %s", someKeys(broken))}
+	}
+	if r.Tests == 0 && r.Sides != nil {
+		return &exitError{exitUnstable, fmt.Errorf("no pair could be compared")}
 	}
 	if r.Tests == 0 {
 		return &exitError{exitUnstable, fmt.Errorf("no cell of the two runs could be compared")}

@@ -66,6 +66,9 @@ func again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
 	if name := machine.Describe(ctx, machine.Options{Topology: &c.topology}).Name(); name != run.Machine {
 		return c, usagef("--confirm: %s was measured on %q, this is %q", set.Path, run.Machine, name)
 	}
+	if err := sameBaseline(ctx, run, c.peers); err != nil {
+		return c, usagef("--confirm: %s: %w", set.Path, err)
+	}
 	wanted := slices.Clone(keys)
 	for _, cell := range run.Cells {
 		if slices.Contains(keys, cell.Key()) {

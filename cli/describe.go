@@ -25,7 +25,7 @@ func describeRun(ctx context.Context, c chosen) (results.Run, error) {
 	r := results.Run{
 		Version: results.FormatVersion, Created: time.Now().UTC().Truncate(time.Second), Msgbench: env.Msgbench,
 		CommandLine: append([]string{"msgbench"}, os.Args[1:]...), Suite: c.suite.Name, Seed: c.seed, Pin: c.plan.String(),
-		Policy: c.policy, Cells: c.cells, Machine: env.Name(), Boot: machine.Boot(), Environment: data,
+		Policy: c.policy, Cells: c.cells, Machine: env.Name(), Boot: machine.Boot(), Environment: data, AB: c.ab,
 	}
 	if r.Build, err = machine.Build(); err != nil {
 		return r, err
@@ -69,6 +69,7 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "interval", Value: intervalText(p.Samples)},
 		{Key: "command", Value: strings.Join(r.CommandLine, " ")},
 	}
+	facts = append(facts, abFacts(c.ab)...)
 	known := facts[:0]
 	for _, f := range facts {
 		if f.Value != "" {

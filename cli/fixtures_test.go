@@ -26,12 +26,21 @@ var fixtures = map[string][]sourcetest.Cell{
 	"unstable": {
 		sourcetest.PingPong("shm", 8, 0, 100, 200, 400, 800, 1600), sourcetest.PingPong("tcp", 8, 0),
 	},
+	// Two sides: shm at 8 and 64 B, which is half as fast.
+	"sides": {
+		sourcetest.PingPong("shm", 8, 0, steady(1_000_000)...), sourcetest.PingPong("shm", 64, 0, steady(500_000)...),
+		sourcetest.PingPong("tcp", 8, 0, steady(100_000)...), sourcetest.PingPong("tcp", 64, 0, steady(100_100)...),
+	},
 }
 
 // cmdFixture is `fixture NAME DIR`: writes a run directory with fixed figures.
 func cmdFixture(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || fixtures[args[0]] == nil {
-		ts.Fatalf("usage: fixture base|slow|failed|unstable dir")
+		ts.Fatalf("usage: fixture base|slow|failed|unstable|sides dir")
 	}
-	ts.Check(sourcetest.Write(ts.MkAbs(args[1]), fixtures[args[0]]...))
+	dir := ts.MkAbs(args[1])
+	ts.Check(sourcetest.Write(dir, fixtures[args[0]]...))
+	if args[0] == "sides" {
+		ts.Check(sourcetest.Against(dir, "payload", "8", "64", [2]int{0, 1}, [2]int{2, 3}))
+	}
 }

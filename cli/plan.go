@@ -71,8 +71,8 @@ func makePlan(c chosen) planned {
 	}
 	for r := range c.policy.Samples {
 		var keys []string
-		for _, i := range bench.Round(c.seed, r, len(run)) {
-			keys = append(keys, run[i].Key())
+		for _, cell := range bench.Order(c.ab, c.seed, r, run) {
+			keys = append(keys, cell.Key())
 		}
 		p.Rounds = append(p.Rounds, keys)
 	}

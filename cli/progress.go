@@ -49,6 +49,9 @@ func announce(w io.Writer, c chosen, dir string) {
 	if t := bench.CeilingTime(c.policy, c.cells); t > 0 {
 		fmt.Fprintf(w, "; the search for ceilings takes about %s", human(t))
 	}
+	if c.left > 0 {
+		fmt.Fprintf(w, "; %d cells of the suite can't be both %s and %s", c.left, c.ab.A, c.ab.B)
+	}
 	fmt.Fprintf(w, "\nseed %d, %s, into %s\n", c.seed, placementText(c), dir)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -47,6 +48,9 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	}
 	if err := plugIn(ctx, o.peer, c.peers); err != nil {
 		return usage(err)
+	}
+	if err := sameBaseline(ctx, run, c.peers); err != nil {
+		return usagef("--%s %s: %w", flag, dir, err)
 	}
 	for _, cell := range c.cells {
 		for _, name := range []string{cell.Client, cell.Server} {
@@ -116,7 +120,7 @@ func chosenBy(run results.Run) (c chosen, err error) {
 
 // retryKeys are the cells to measure again: those of the verdicts, and of --cell where that is given.
 func (o *runOptions) retryKeys(dir string, run results.Run) (map[string]bool, error) {
-	known := []string{results.Stable, results.Recovered, results.Oversubscribed, results.Unstable, results.Failed}
+	known := []string{results.Stable, results.Recovered, results.Oversubscribed, results.Unstable, results.Failed, results.Skipped}
 	for _, v := range o.verdict {
 		if !slices.Contains(known, v) {
 			return nil, usagef("--verdict: unknown verdict %q (want some of %v)", v, known)
@@ -130,9 +134,17 @@ func (o *runOptions) retryKeys(dir string, run results.Run) (map[string]bool, er
 	if err != nil {
 		return nil, usage(err)
 	}
+	samples, _, err := results.ReadJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return nil, usage(err)
+	}
+	begun := map[string]bool{} // what an interrupted run has not come to is for --resume
+	for _, x := range samples {
+		begun[x.Cell] = true
+	}
 	keys := map[string]bool{}
 	for _, r := range d.Rows {
-		if slices.Contains(o.verdict, r.Verdict) && slices.ContainsFunc(cells, func(c results.Cell) bool { return c.Key() == r.Cell }) {
+		if begun[r.Cell] && slices.Contains(o.verdict, r.Verdict) && slices.ContainsFunc(cells, func(c results.Cell) bool { return c.Key() == r.Cell }) {
 			keys[r.Cell] = true
 		}
 	}

@@ -27,6 +27,7 @@ type runOptions struct {
 	retry   string
 	verdict []string
 	profile bool
+	failOn  string
 }
 
 func newRun(s streams) *cobra.Command {
@@ -59,6 +60,7 @@ Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 b
 	f.StringVar(&o.events, "events", "", "append what happens to `file` as lines of JSON (docs/events.md); - is standard output, and the table then goes to standard error")
 	f.StringVar(&o.shard, "shard", "", "measure only part `i/n` of the cells; auto or auto/n: as Kubernetes, GitHub Actions or Slurm say; msgbench merge joins the parts")
 	f.BoolVar(&o.profile, "profile", false, "also write a CPU profile of each worker in Go, into the run directory's folder "+results.ProfileDir+" (go tool pprof reads it); it costs them a little")
+	f.StringVar(&o.failOn, "fail-on", "", "with --ab or --baseline-binary: exit 3 where B is worse than A by more than this: `worse:5%`")
 	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this `directory`")
 	f.StringVar(&o.retry, "retry", "", "measure cells of the run in this `directory` again, beside what it has")
 	f.StringSliceVar(&o.verdict, "verdict", []string{results.Unstable, results.Failed}, "with --retry: `verdicts` of the cells to measure again")
@@ -73,6 +75,17 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	whole := c.cells
 	var shard bench.Shard
 	var said string // of the engine that chose it
+	if o.shard != "" && c.ab != nil {
+		return usagef("--shard: both sides of --ab and --baseline-binary are measured on one machine; leave one of them out")
+	}
+	if o.failOn != "" {
+		if c.ab == nil {
+			return usagef("--fail-on goes with --ab or --baseline-binary; two runs are compared by msgbench compare")
+		}
+		if _, err := parseFailOn(o.failOn); err != nil {
+			return usage(err)
+		}
+	}
 	if o.shard != "" {
 		if shard, said, err = bench.ResolveShard(o.shard, os.LookupEnv); err != nil {
 			return usagef("--shard: %w", err)
@@ -189,7 +202,12 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 	for _, r := range rows {
 		p.events.row(r)
 	}
-	if _, err := fmt.Fprintf(s.out, "%s\nrun directory: %s\n", report.Ranking(rows), dir); err != nil {
+	fmt.Fprintln(s.out, report.Ranking(rows))
+	var worse error
+	if runErr == nil {
+		worse = o.printPairs(dir, s)
+	}
+	if _, err := fmt.Fprintf(s.out, "run directory: %s\n", dir); err != nil {
 		return err
 	}
 	if runErr != nil {
@@ -201,7 +219,7 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d samples are kept in %s; %s", taken, dir, next)}
 	}
 	p.events.end("end", dir, taken, rows, nil)
-	return outcome(rows)
+	return outcome(rows, worse)
 }
 
 // writeReports writes what follows from the journal of a run directory into it.
@@ -233,8 +251,9 @@ func writeReports(dir string) ([]results.Row, error) {
 	return d.Rows, nil
 }
 
-// outcome is the exit code of a whole run.
-func outcome(rows []results.Row) error {
+// outcome is the exit code of a whole run. worse is what --fail-on found: a cell that failed outweighs it, one that is
+// unstable does not.
+func outcome(rows []results.Row, worse error) error {
 	n := map[string]int{}
 	for _, r := range rows {
 		n[r.Verdict]++
@@ -244,6 +263,8 @@ func outcome(rows []results.Row) error {
 		return &exitError{exitFailed, fmt.Errorf("%d of %d cells failed", n[results.Failed], len(rows))}
 	case n[results.Skipped] == len(rows):
 		return &exitError{exitFailed, errors.New("every cell was skipped")}
+	case worse != nil:
+		return worse
 	case n[results.Unstable] > 0:
 		return &exitError{exitUnstable, fmt.Errorf("%d of %d cells are unstable", n[results.Unstable], len(rows))}
 	}

@@ -41,6 +41,16 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// cmdProgram is `program PATH`: msgbench itself, as a file of its own.
+func cmdProgram(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: program path")
+	}
+	data, err := os.ReadFile(filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "msgbench"))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o755))
+}
+
 // cmdLines is `lines FILE N`: the file has N lines.
 func cmdLines(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {

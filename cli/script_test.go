@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":     cmdCode,
 			"lines":    cmdLines,
+			"program":  cmdProgram,
 			"nothing":  cmdNothing,
 			"waitfor":  cmdWaitFor,
 			"within":   cmdWithin,

@@ -29,6 +29,8 @@ type selection struct {
 	client   []string
 	server   []string
 	peer     []string
+	ab       string
+	baseline string
 	pin      string
 	seed     uint64
 	seedSet  bool
@@ -62,6 +64,8 @@ func (o *selection) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.client, "client", nil, "`peers` instead of the suite's clients, like go,c,rust")
 	f.StringSliceVar(&o.server, "server", nil, "`peers` instead of the suite's servers")
 	f.StringArrayVar(&o.peer, "peer", nil, "`NAME=PATH` of a program that speaks the worker protocol; may be repeated")
+	f.StringVar(&o.ab, "ab", "", "set two settings against each other, pair by pair: `SETTING=A,B`, like client=go,libzmq")
+	f.StringVar(&o.baseline, "baseline-binary", "", "set the msgbench at this `path` against this one, pair by pair")
 	f.StringVar(&o.pin, "pin", "", "where processes run: `plan` is "+pinning.Help)
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of cells (default: a random one, which is recorded)")
 	for _, s := range bench.Settings {
@@ -112,6 +116,8 @@ type chosen struct {
 	topology pinning.Topology
 	peers    map[string]bench.Peer
 	missing  map[string]string // peers that are not there, and why
+	ab       *results.AB       // nil where nothing is set against each other
+	left     int               // cells that can't be both sides
 }
 
 // resolve checks everything that can be checked before anything is measured. Its errors are those of bad usage.
@@ -144,6 +150,9 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 		}
 	}
 	if c.cells, err = bench.Select(c.suite.Cells, o.globs); err != nil {
+		return c, err
+	}
+	if err := o.against(cmd.Context(), &c, cat); err != nil {
 		return c, err
 	}
 	if _, given := o.settings["ceiling"]; given && c.policy.Ceiling && !slices.ContainsFunc(c.cells, bench.HasCeiling) {

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"debug/buildinfo"
 	"runtime/debug"
 	"strings"
 )
@@ -18,6 +19,15 @@ func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(devel)"
+	}
+	return version(info)
+}
+
+// VersionOf is the version of the msgbench at path; empty where the file is none, or does not tell.
+func VersionOf(path string) string {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil || info.Main.Path != "msgbench" {
+		return ""
 	}
 	return version(info)
 }

@@ -105,11 +105,59 @@ type Run struct {
 	Shard string   `json:"shard,omitempty"`
 	Whole []string `json:"whole,omitempty"`
 	// Machines are those of cells that were measured elsewhere than on Machine, by key: of a run merged from shards.
-	Machines    map[string]string `json:"machines,omitempty"`
-	Resumed     []time.Time       `json:"resumed,omitempty"` // when a run that was interrupted went on
-	Profile     bool              `json:"profile,omitempty"` // the workers in Go wrote CPU profiles while they were measured
-	Facts       []Fact            `json:"facts"`             // for people, in the order of the CSV's head
-	Environment json.RawMessage   `json:"environment,omitempty"`
+	Machines map[string]string `json:"machines,omitempty"`
+	// AB is what the run sets against each other, pair by pair; nil where it does not.
+	AB          *AB             `json:"ab,omitempty"`
+	Resumed     []time.Time     `json:"resumed,omitempty"` // when a run that was interrupted went on
+	Profile     bool            `json:"profile,omitempty"` // the workers in Go wrote CPU profiles while they were measured
+	Facts       []Fact          `json:"facts"`             // for people, in the order of the CSV's head
+	Environment json.RawMessage `json:"environment,omitempty"`
+}
+
+// AB is two settings or two builds, A and B, that were measured next to each other in each round.
+type AB struct {
+	Setting  string    `json:"setting"` // a part of the key or a dimension; Build for two builds
+	A        string    `json:"a"`       // values of the setting
+	B        string    `json:"b"`
+	Pairs    []Pair    `json:"pairs"`              // no cell in two of them
+	Baseline *Baseline `json:"baseline,omitempty"` // of two builds
+}
+
+// Build is the setting of a run that sets two builds of msgbench against each other; BaselinePeer is the peer that the
+// older one is in cells.
+const (
+	Build        = "build"
+	BaselinePeer = "baseline"
+)
+
+// Pair is two cells, by their keys.
+type Pair struct {
+	A string `json:"a"`
+	B string `json:"b"`
+}
+
+// Baseline is the program that is side A of two builds, and this msgbench itself, which is side B.
+type Baseline struct {
+	Path     string            `json:"path"`
+	SHA256   string            `json:"sha256"` // of the file, in hex
+	Versions map[string]string `json:"versions,omitempty"`
+	This     string            `json:"this_sha256"`
+}
+
+// Partner is the other cell of the pair of a cell, by their keys; empty where it has none. A nil AB has no pairs.
+func (ab *AB) Partner(key string) string {
+	if ab == nil {
+		return ""
+	}
+	for _, p := range ab.Pairs {
+		switch key {
+		case p.A:
+			return p.B
+		case p.B:
+			return p.A
+		}
+	}
+	return ""
 }
 
 // MachineOf is the machine that measured a cell.

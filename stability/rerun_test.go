@@ -19,6 +19,7 @@ func TestVerdictOfRerun(t *testing.T) {
 		throughput      float64
 	}{
 		{"holds", bad(), good(), results.Recovered, "first attempt: core 2.55 > 1.35", 520},
+		{"of a good cell, with the other of its pair", good(), good(), results.Stable, "", 520},
 		{"falls short again", bad(), worse(), results.Unstable, "core 5.10 > 1.35; first attempt: core 2.55 > 1.35", 500},
 		{"fails", bad(), ended(good(), 1, results.Failed, "server: exit 1"), results.Failed, "server: exit 1", -1},
 		{"is skipped", bad(), ended(good()[:1], 0, results.Skipped, "no futex here"), results.Skipped, "no futex here", -1},

@@ -29,7 +29,8 @@ func Rows(run results.Run, samples []results.Sample) ([]results.Row, error) {
 }
 
 // Rerun gives the keys of the cells that fall short after attempt 0 and get one whole rerun (rule 5), in the order of
-// run.Cells. Failed, skipped and oversubscribed cells do not, nor those with too few samples. Only samples of attempt 0
+// run.Cells; of a run that sets two settings against each other, with the other cell of the pair, since these are compared
+// round by round. Failed, skipped and oversubscribed cells do not fall short, nor those with too few samples. Only samples of attempt 0
 // are looked at, so the answer stays the same while the rerun goes on or is resumed.
 func Rerun(run results.Run, samples []results.Sample) ([]string, error) {
 	if run.Policy.Reruns < 1 {
@@ -47,9 +48,14 @@ func Rerun(run results.Run, samples []results.Sample) ([]string, error) {
 			g[i].attempts = at[:1]
 		}
 	}
+	short, all := map[string]bool{}, judgeAll(run.Policy, g)
+	for _, j := range all {
+		short[j.key] = j.short
+	}
 	var keys []string
-	for _, j := range judgeAll(run.Policy, g) {
-		if j.short {
+	for _, j := range all {
+		beside := short[run.AB.Partner(j.key)] && j.verdict != results.Failed && j.verdict != results.Skipped
+		if j.short || beside {
 			keys = append(keys, j.key)
 		}
 	}

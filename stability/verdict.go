@@ -80,10 +80,12 @@ func judge(p results.Policy, g cellSamples, known capacity) judged {
 	j.verdict, j.reason = j.finding.verdict, j.finding.reason
 	if i > 0 {
 		first := find(p, g.cell, g.attempts[0], known)
-		switch j.verdict {
-		case results.Stable:
+		switch {
+		case j.verdict == results.Stable && first.verdict == results.Stable:
+			// It was measured again for the sake of another cell, or because somebody asked for it.
+		case j.verdict == results.Stable:
 			j.verdict, j.reason = results.Recovered, "first attempt: "+first.summary()
-		case results.Unstable:
+		case j.verdict == results.Unstable:
 			j.reason += "; first attempt: " + first.summary()
 		}
 	}

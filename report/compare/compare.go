@@ -18,12 +18,14 @@ const (
 	Same   = "same"   // the whole interval is within the margin
 )
 
-// Result is the comparison of two runs.
+// Result is the comparison of two runs, or of the two sides of one run.
 type Result struct {
-	Old, New    string // paths
+	Path        string      // of the run whose sides are compared; empty where two runs are
+	Sides       *results.AB // what they are; nil for two runs. Then A is Old and B is New
+	Old, New    string      // paths of two runs, or the names of two sides
 	Margin      float64
 	Differences []Difference
-	Cells       []Cell   // those of both, in the order of the old run
+	Cells       []Cell   // those of both, in the order of the old run, or the pairs
 	OnlyOld     []string // keys
 	OnlyNew     []string
 	Tests       int // how many p values were adjusted together
@@ -36,10 +38,11 @@ type Difference struct{ Fact, Old, New string }
 // Cell is one cell of both runs. Old and New are the medians of its metric; Ratio is new / old with its interval.
 type Cell struct {
 	Key      string
+	KeyB     string // of two sides, where Key is that of A
 	Metric   string // column
 	Higher   bool   // higher is better
 	Old, New results.Num
-	NOld     int // samples
+	NOld     int // samples; of two sides both are the number of rounds that have one of each
 	NNew     int
 	Tested   bool // Ratio and what follows is there
 	Ratio    float64
@@ -98,33 +101,20 @@ func severalMachines(set *source.Set) bool {
 	return slices.ContainsFunc(set.Cells, func(c source.Cell) bool { return c.Row.Machine != set.Cells[0].Row.Machine })
 }
 
+// names are what reasons call the two that are compared.
+type names struct{ old, new string }
+
+var runs = names{"old", "new"}
+
 // measure fills all but the outcome, which needs the other tests; where there is no test, the reason says why. Where a run is
 // of several machines, a cell that was on another one the other time is not tested: nothing else would tell of that.
 func measure(o, n *source.Cell, several bool) Cell {
-	c := Cell{Key: o.Row.Cell, oldRow: o.Row, newRow: n.Row}
-	c.Metric, c.Reason = metric(&o.Row, &n.Row)
-	c.Higher = c.Metric == throughput
-	c.Old, _ = o.Row.Number(c.Metric)
-	c.New, _ = n.Row.Number(c.Metric)
-	if why := unusable("old", &o.Row); why != "" {
-		c.Reason = why
-	} else if why := unusable("new", &n.Row); why != "" {
-		c.Reason = why
-	}
+	c := pick(o, n, runs)
 	if c.Reason == "" && several && o.Row.Machine != n.Row.Machine {
 		c.Reason = fmt.Sprintf("another machine: old %q, new %q", o.Row.Machine, n.Row.Machine)
 	}
 	if c.Reason != "" {
 		return c
-	}
-	for _, s := range []struct {
-		name string
-		cell *source.Cell
-	}{{"old", o}, {"new", n}} {
-		if s.cell.NoSamples != "" {
-			c.Reason = s.name + ": " + s.cell.NoSamples
-			return c
-		}
 	}
 	a, b := values(c.Metric, o.Samples), values(c.Metric, n.Samples)
 	c.NOld, c.NNew = len(a), len(b)
@@ -138,6 +128,33 @@ func measure(o, n *source.Cell, several bool) Cell {
 		return c
 	}
 	c.P = pValue(a, b)
+	return c
+}
+
+// pick chooses the metric of two rows, or gives the reason why they are not compared.
+func pick(o, n *source.Cell, names names) Cell {
+	c := Cell{Key: o.Row.Cell, oldRow: o.Row, newRow: n.Row}
+	c.Metric, c.Reason = metric(&o.Row, &n.Row, names)
+	c.Higher = c.Metric == throughput
+	c.Old, _ = o.Row.Number(c.Metric)
+	c.New, _ = n.Row.Number(c.Metric)
+	if why := unusable(names.old, &o.Row); why != "" {
+		c.Reason = why
+	} else if why := unusable(names.new, &n.Row); why != "" {
+		c.Reason = why
+	}
+	if c.Reason != "" {
+		return c
+	}
+	for _, s := range []struct {
+		name string
+		cell *source.Cell
+	}{{names.old, o}, {names.new, n}} {
+		if s.cell.NoSamples != "" {
+			c.Reason = s.name + ": " + s.cell.NoSamples
+			return c
+		}
+	}
 	return c
 }
 
@@ -161,7 +178,7 @@ const (
 
 // metric is the column that two rows are compared by: throughput at max, and where a rate was too much for either of
 // them; the median service time at a fixed rate, or the median latency where there is no other.
-func metric(o, n *results.Row) (column, reason string) {
+func metric(o, n *results.Row, names names) (column, reason string) {
 	column = metricOf(o)
 	if o.Verdict == results.Oversubscribed || n.Verdict == results.Oversubscribed {
 		return throughput, ""
@@ -170,11 +187,11 @@ func metric(o, n *results.Row) (column, reason string) {
 	case !results.Publishable(o.Verdict) || !results.Publishable(n.Verdict):
 		return column, "" // they may lack figures
 	case column != other:
-		return column, fmt.Sprintf("not the same figure: old has %s, new has %s", column, other)
+		return column, fmt.Sprintf("not the same figure: %s has %s, %s has %s", names.old, column, names.new, other)
 	case o.Loop != n.Loop:
-		return column, fmt.Sprintf("not the same loop: old %s, new %s", o.Loop, n.Loop)
+		return column, fmt.Sprintf("not the same loop: %s %s, %s %s", names.old, o.Loop, names.new, n.Loop)
 	case o.Latency != n.Latency && column == latency:
-		return column, fmt.Sprintf("not the same latency: old %s, new %s", o.Latency, n.Latency)
+		return column, fmt.Sprintf("not the same latency: %s %s, %s %s", names.old, o.Latency, names.new, n.Latency)
 	}
 	return column, ""
 }

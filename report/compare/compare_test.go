@@ -198,14 +198,17 @@ func fixture(t testing.TB) Result {
 	return r
 }
 
-func TestGoldens(t *testing.T) {
-	r := fixture(t)
+func TestGoldens(t *testing.T) { goldens(t, "compare", fixture(t)) }
+
+// goldens compares every format of a result with the files of that name.
+func goldens(t *testing.T, name string, r Result) {
+	t.Helper()
 	for _, format := range Formats {
 		got, err := Write(r, format)
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", "compare."+format)
+		path := filepath.Join("testdata", name+"."+format)
 		if *update {
 			if err := os.WriteFile(path, got, 0o644); err != nil {
 				t.Fatal(err)

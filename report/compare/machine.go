@@ -7,12 +7,28 @@ import (
 	"strconv"
 
 	"msgbench/report/internal/plain"
+	"msgbench/results"
 )
 
-// asCSV has a line a cell, those of one run only included, in the order of the runs.
+// asCSV has a line a cell, those of one run only included, in the order of the runs. Of two sides a line has the keys of
+// both.
 func asCSV(r Result) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
+	if r.Sides != nil {
+		w.Write([]string{"cell_a", "cell_b", "outcome", "metric", "a", "b", "ratio", "ratio_lo", "ratio_hi", "level", "p", "p_holm", "pairs", "reason"})
+		for _, c := range r.Cells {
+			rec := []string{plain.Field(c.Key), plain.Field(c.KeyB), c.Outcome, c.Metric, c.Old.String(), c.New.String(), "", "", "", "", "", "", "", plain.Field(c.Reason)}
+			if c.Tested {
+				for i, v := range []float64{c.Ratio, c.Lo, c.Hi, c.Level, c.P, c.PHolm, float64(c.NOld)} {
+					rec[6+i] = strconv.FormatFloat(v, 'g', 6, 64)
+				}
+			}
+			w.Write(rec)
+		}
+		w.Flush()
+		return b.Bytes(), w.Error()
+	}
 	w.Write([]string{"cell", "outcome", "metric", "old", "new", "ratio", "ratio_lo", "ratio_hi", "level", "p", "p_holm", "samples_old", "samples_new", "reason"})
 	for _, c := range r.Cells {
 		rec := []string{plain.Field(c.Key), c.Outcome, c.Metric, c.Old.String(), c.New.String(), "", "", "", "", "", "", "", "", plain.Field(c.Reason)}
@@ -37,6 +53,8 @@ func asCSV(r Result) ([]byte, error) {
 
 // The JSON of a result. A number that is not there is null.
 type jsonResult struct {
+	Run         string           `json:"run,omitempty"`   // of two sides,
+	Sides       *jsonSides       `json:"sides,omitempty"` // where old is A and new is B
 	Old         string           `json:"old"`
 	New         string           `json:"new"`
 	Margin      float64          `json:"margin"`
@@ -47,6 +65,13 @@ type jsonResult struct {
 	OnlyOld     []string         `json:"only_old"`
 	OnlyNew     []string         `json:"only_new"`
 	Means       []jsonMean       `json:"geometric_means"`
+}
+
+type jsonSides struct {
+	Setting  string            `json:"setting"`
+	A        string            `json:"a"`
+	B        string            `json:"b"`
+	Baseline *results.Baseline `json:"baseline,omitempty"`
 }
 
 type jsonDifference struct {
@@ -63,6 +88,7 @@ type jsonMean struct {
 
 type jsonCell struct {
 	Cell         string   `json:"cell"`
+	CellB        string   `json:"cell_b,omitempty"`
 	Outcome      string   `json:"outcome"`
 	Reason       string   `json:"reason,omitempty"`
 	Metric       string   `json:"metric"`
@@ -85,6 +111,9 @@ func asJSON(r Result) ([]byte, error) {
 		Differences: []jsonDifference{}, Cells: []jsonCell{}, Means: []jsonMean{},
 		OnlyOld: append([]string{}, r.OnlyOld...), OnlyNew: append([]string{}, r.OnlyNew...),
 	}
+	if r.Sides != nil {
+		j.Run, j.Sides = r.Path, &jsonSides{r.Sides.Setting, r.Sides.A, r.Sides.B, r.Sides.Baseline}
+	}
 	for _, o := range []string{Worse, Better, Unsure, Same} {
 		j.Outcomes[o] = r.Count(o)
 	}
@@ -95,7 +124,7 @@ func asJSON(r Result) ([]byte, error) {
 		j.Means = append(j.Means, jsonMean(m))
 	}
 	for _, c := range r.Cells {
-		jc := jsonCell{Cell: c.Key, Outcome: c.Outcome, Reason: c.Reason, Metric: c.Metric, HigherBetter: c.Higher,
+		jc := jsonCell{Cell: c.Key, CellB: c.KeyB, Outcome: c.Outcome, Reason: c.Reason, Metric: c.Metric, HigherBetter: c.Higher,
 			Old: pointer(c.Old.Value()), New: pointer(c.New.Value()), SamplesOld: c.NOld, SamplesNew: c.NNew}
 		for _, f := range []struct {
 			to *(*float64)

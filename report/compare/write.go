@@ -43,7 +43,14 @@ func pText(p float64) string {
 	return strconv.FormatFloat(p, 'g', 2, 64)
 }
 
-var head = []string{"outcome", "cell", "metric", "old", "new", "change", "interval", "p (Holm)", "samples"}
+// head are the columns for people.
+func (r Result) head() []string {
+	h := []string{"outcome", "cell", "metric", "old", "new", "change", "interval", "p (Holm)", "samples"}
+	if r.Sides != nil {
+		h[1], h[3], h[4], h[8] = "cell A", "A", "B", "pairs"
+	}
+	return h
+}
 
 // fields are the columns of a cell for people.
 func (c Cell) fields() []string {
@@ -51,6 +58,9 @@ func (c Cell) fields() []string {
 	if c.Tested {
 		f[5], f[6], f[7] = change(c.Ratio), change(c.Lo)+" … "+change(c.Hi), pText(c.PHolm)
 		f[8] = fmt.Sprintf("%d, %d", c.NOld, c.NNew)
+		if c.KeyB != "" {
+			f[8] = fmt.Sprint(c.NOld)
+		}
 	}
 	return f
 }
@@ -102,11 +112,33 @@ func (r Result) summary() string {
 	for _, o := range []string{Worse, Better, Unsure, Same} {
 		parts = append(parts, fmt.Sprintf("%d %s", r.Count(o), o))
 	}
-	return fmt.Sprintf("%s of %s", strings.Join(parts, ", "), plain.Plural(len(r.Cells), "cell"))
+	return fmt.Sprintf("%s of %s", strings.Join(parts, ", "), plain.Plural(len(r.Cells), r.unit()))
+}
+
+func (r Result) names() names {
+	if r.Sides != nil {
+		return sides
+	}
+	return runs
+}
+
+// unit is what there is a line of.
+func (r Result) unit() string {
+	if r.Sides != nil {
+		return "pair"
+	}
+	return "cell"
 }
 
 // method says in lines how to read the figures.
 func (r Result) method() []string {
+	if r.Sides != nil {
+		return []string{
+			"change is B / A − 1: the median of the ratios of the two samples of each round, with its interval by order statistics" + r.levels(),
+			fmt.Sprintf("same: the whole interval is within ±%s; better, worse: B is, the interval does not hold 0 %%, and p (Student's paired t, of logarithms, Holm over %s) is at most %g",
+				percent(r.Margin), plain.Plural(r.Tests, "test"), alpha),
+		}
+	}
 	return []string{
 		"change is new / old − 1: the median of the ratios of all pairs of samples, with its 95 % interval by ranks",
 		fmt.Sprintf("same: the whole interval is within ±%s; better, worse: the interval does not hold 0 %%, and p (Welch, of logarithms, Holm over %s) is at most %g",
@@ -114,13 +146,32 @@ func (r Result) method() []string {
 	}
 }
 
-func (m Mean) String() string {
-	return fmt.Sprintf("geometric mean of %s over %s: %s", m.Metric, plain.Plural(m.Cells, "cell"), change(m.Ratio))
+// levels are those of the intervals, which depend on the number of pairs.
+func (r Result) levels() string {
+	var of []string
+	for _, c := range r.Cells {
+		if level := fmt.Sprintf("%.4g %% for %d pairs", c.Level*100, c.NOld); c.Tested && !slices.Contains(of, level) {
+			of = append(of, level)
+		}
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	slices.Sort(of)
+	return " (" + strings.Join(of, ", ") + ")"
+}
+
+func (r Result) mean(m Mean) string {
+	return fmt.Sprintf("geometric mean of %s over %s: %s", m.Metric, plain.Plural(m.Cells, r.unit()), change(m.Ratio))
 }
 
 func asText(r Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "old %s\nnew %s\n", plain.OneLine(r.Old), plain.OneLine(r.New))
+	if r.Sides != nil {
+		fmt.Fprintf(&b, "%s: two sides, measured next to each other in each round\nA: %s\nB: %s\n", plain.OneLine(r.Path), plain.OneLine(r.Old), plain.OneLine(r.New))
+	} else {
+		fmt.Fprintf(&b, "old %s\nnew %s\n", plain.OneLine(r.Old), plain.OneLine(r.New))
+	}
 	for _, d := range r.Differences {
 		fmt.Fprintf(&b, "%s differs: old %s, new %s\n", plain.OneLine(d.Fact), orNone(d.Old), orNone(d.New))
 	}
@@ -130,6 +181,7 @@ func asText(r Result) string {
 	style := t.Style()
 	style.Options.DrawBorder, style.Options.SeparateColumns = false, false
 	style.Format.Header = text.FormatDefault
+	head := r.head()
 	var configs []table.ColumnConfig
 	for n := 4; n <= len(head); n++ {
 		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
@@ -160,14 +212,14 @@ func asText(r Result) string {
 	for _, only := range []struct {
 		where string
 		keys  []string
-	}{{"old", r.OnlyOld}, {"new", r.OnlyNew}} {
+	}{{r.names().old, r.OnlyOld}, {r.names().new, r.OnlyNew}} {
 		for _, k := range only.keys {
 			fmt.Fprintf(&b, "only in %s: %s\n", only.where, plain.OneLine(k))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", r.summary())
 	for _, m := range r.Means {
-		fmt.Fprintln(&b, m)
+		fmt.Fprintln(&b, r.mean(m))
 	}
 	for _, line := range r.method() {
 		fmt.Fprintln(&b, line)
@@ -184,7 +236,12 @@ func orNone(s string) string {
 
 func asMarkdown(r Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Comparison\n\n%s → %s: **%s**.\n\n", plain.Markdown(r.Old), plain.Markdown(r.New), r.summary())
+	if r.Sides != nil {
+		fmt.Fprintf(&b, "## Two sides\n\n%s, measured next to each other in each round. A: %s. B: %s. **%s**.\n\n",
+			plain.Markdown(r.Path), plain.Markdown(r.Old), plain.Markdown(r.New), r.summary())
+	} else {
+		fmt.Fprintf(&b, "## Comparison\n\n%s → %s: **%s**.\n\n", plain.Markdown(r.Old), plain.Markdown(r.New), r.summary())
+	}
 	for _, d := range r.Differences {
 		fmt.Fprintf(&b, "- %s differs: %s → %s\n", plain.Markdown(d.Fact), plain.Markdown(orNone(d.Old)), plain.Markdown(orNone(d.New)))
 	}
@@ -192,6 +249,7 @@ func asMarkdown(r Result) string {
 		b.WriteString("\n")
 	}
 	if len(r.Cells) > 0 {
+		head := r.head()
 		b.WriteString("| " + strings.Join(append(slices.Clone(head), "note"), " | ") + " |\n")
 		b.WriteString("|---|---|---|" + strings.Repeat("---:|", len(head)-3) + "---|\n")
 	}
@@ -203,13 +261,13 @@ func asMarkdown(r Result) string {
 	}
 	b.WriteString("\n")
 	for _, k := range r.OnlyOld {
-		fmt.Fprintf(&b, "- only in old: %s\n", plain.Markdown(k))
+		fmt.Fprintf(&b, "- only in %s: %s\n", r.names().old, plain.Markdown(k))
 	}
 	for _, k := range r.OnlyNew {
-		fmt.Fprintf(&b, "- only in new: %s\n", plain.Markdown(k))
+		fmt.Fprintf(&b, "- only in %s: %s\n", r.names().new, plain.Markdown(k))
 	}
 	for _, m := range r.Means {
-		fmt.Fprintf(&b, "- %s\n", plain.Markdown(m.String()))
+		fmt.Fprintf(&b, "- %s\n", plain.Markdown(r.mean(m)))
 	}
 	for _, line := range r.method() {
 		fmt.Fprintf(&b, "- %s\n", plain.Markdown(line))

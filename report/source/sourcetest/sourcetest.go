@@ -94,6 +94,19 @@ func Write(dir string, cells ...Cell) error {
 	return results.WriteFile(filepath.Join(dir, results.CSVFile), data)
 }
 
+// Against makes the run at dir, which has been written, one of two sides. pairs are indices of its cells.
+func Against(dir, setting, a, b string, pairs ...[2]int) error {
+	run, err := results.ReadRun(dir)
+	if err != nil {
+		return err
+	}
+	run.AB = &results.AB{Setting: setting, A: a, B: b}
+	for _, p := range pairs {
+		run.AB.Pairs = append(run.AB.Pairs, results.Pair{A: run.Cells[p[0]].Key(), B: run.Cells[p[1]].Key()})
+	}
+	return results.WriteRun(dir, run)
+}
+
 func (c Cell) sample(round int) results.Sample {
 	p50 := int64(10_000)
 	if len(c.P50) > 0 {
