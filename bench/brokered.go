@@ -35,13 +35,18 @@ func (e *execution) startBroker(ctx context.Context) error {
 	return nil
 }
 
-// joinBroker ends the process in the middle, once all others have given their results, and adds what it counted.
-func (e *execution) joinBroker(ctx context.Context, m *results.Measurement) error {
+// joinBroker ends the process in the middle, once all others have given their results, and adds what it counted, as often as
+// the others did where they counted in steps.
+func (e *execution) joinBroker(ctx context.Context, m *results.Measurement, others []*results.Measurement) error {
+	var ask any
+	if m.Series != nil && m.Series.StartNs > 0 && others[0].Series != nil {
+		ask = protocol.ReportInfo{StartNs: m.Series.StartNs, StepNs: m.Series.StepNs, Steps: max(len(others[0].Series.Received), 1)}
+	}
 	for _, p := range e.processes {
 		if p.role != results.Broker {
 			continue
 		}
-		if err := p.say(protocol.Report, nil); err != nil {
+		if err := p.say(protocol.Report, ask); err != nil {
 			return err
 		}
 		var o results.Measurement
@@ -54,6 +59,13 @@ func (e *execution) joinBroker(ctx context.Context, m *results.Measurement) erro
 		for k, v := range o.Facts {
 			m.Facts[k] = v
 		}
+		if ask == nil {
+			continue
+		}
+		if o.Series == nil || len(o.Series.Routed) == 0 {
+			return fmt.Errorf("%s: it has not counted the messages of the window", p.name)
+		}
+		m.Series.Routed = o.Series.Routed
 	}
 	return nil
 }

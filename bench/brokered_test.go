@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,32 @@ func TestBrokeredFacts(t *testing.T) {
 		}
 		if ends, middle := s.Placement[results.Client].Asked, s.Placement[results.Broker].Asked; slices.Equal(ends, middle) && len(w.topology.Allowed) > 1 {
 			t.Errorf("%s: the router shares CPU %v with the client", c.scope, ends)
+		}
+	}
+}
+
+// TestRouted has the router count what it forwards, in the steps of the window.
+func TestRouted(t *testing.T) {
+	w := testWorkers(t)
+	w.policy.MaxDuration = results.Duration(400 * time.Millisecond)
+	for _, channels := range []int64{1, 2} {
+		for _, rate := range []int{0, 500} {
+			cell := testCell("broker", rate)
+			cell.Scenario, cell.Defaults = "data-rate", map[string]string{"scope": "stack"}
+			cell.Dims = map[string]string{"channels": fmt.Sprint(channels)}
+			w.policy.Duration = w.policy.MaxDuration
+			s, err := w.Sample(context.Background(), cell)
+			if err != nil || s.Measurement == nil {
+				t.Fatalf("%v %s %s", err, s.Outcome, s.Reason)
+			}
+			x := s.Measurement.Series
+			var n int64
+			for _, k := range x.Routed {
+				n += k
+			}
+			if n != s.Measurement.Received+channels || len(x.Routed) != len(x.Received) || len(x.Routed) < 3 || x.StartNs%1e7 != 0 {
+				t.Errorf("%d channels at %d/s: routed %v, received %v", channels, rate, x.Routed, x.Received)
+			}
 		}
 	}
 }

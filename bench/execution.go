@@ -98,10 +98,10 @@ func (e *execution) run(ctx context.Context) error {
 		}
 		others = append(others, &o)
 	}
-	if err := e.scenario.Join(e.params, &m, others); err != nil {
+	if err := e.joinBroker(ctx, &m, others); err != nil {
 		return err
 	}
-	if err := e.joinBroker(ctx, &m); err != nil {
+	if err := e.scenario.Join(e.params, &m, others); err != nil {
 		return err
 	}
 	if err := join(&m, others); err != nil {

@@ -1,6 +1,10 @@
 package broker
 
-import "time"
+import (
+	"time"
+
+	"msgbench/measure"
+)
 
 // patience is whether deliver may wait for room in the target's queue.
 type patience int
@@ -24,10 +28,18 @@ func (p *peer) deliverAll(from *peer, b []byte, frames int) bool {
 	if p.r.o.Slow == Block {
 		how = mayWait
 	}
+	at := int64(0)
+	metered := p.r.meter != nil && len(from.services) == 0 // only its own goroutine, this one, changes services
+	if metered {
+		at = measure.Now() // before it is delivered, so that it is never later than the receipt
+	}
 	switch p.deliverFrom(from, b, how) {
 	case delivered:
 		p.r.n.messages.Add(int64(frames))
 		p.r.n.bytes.Add(int64(len(b)))
+		if metered {
+			p.r.meter.add(at, int64(frames))
+		}
 	case dropped:
 		p.r.n.dropped.Add(int64(frames))
 	case gone:

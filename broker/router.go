@@ -26,6 +26,7 @@ type Options struct {
 	Slow      Policy        // Block
 	Heartbeat time.Duration // a connection that said nothing for so long is asked, one that said nothing for six times as long is closed; 10 s
 	MaxConns  int           // connections at once; 4096
+	Meter     bool          // count messages by time, for Series
 	Token     []byte        // what a connection has to show; empty: nothing
 	Log       func(string)  // called with one line for each connection that is refused or ends badly; may be nil
 }
@@ -83,9 +84,10 @@ type counters struct{ accepted, refused, messages, bytes, dropped, undeliverable
 
 // Router forwards messages between the connections of one listener.
 type Router struct {
-	o Options
-	l net.Listener
-	n counters
+	o     Options
+	l     net.Listener
+	n     counters
+	meter *meter // nil without Options.Meter
 
 	mu       sync.RWMutex
 	peers    map[uint32]*peer // by cookie
@@ -100,8 +102,12 @@ type Router struct {
 
 // New returns a router of what l accepts, which it owns. Serve runs it.
 func New(l net.Listener, o Options) *Router {
-	return &Router{o: o.normalized(), l: l, peers: map[uint32]*peer{}, services: map[string]*service{},
+	r := &Router{o: o.normalized(), l: l, peers: map[uint32]*peer{}, services: map[string]*service{},
 		byID: map[uint32]*service{}, stop: make(chan struct{})}
+	if o.Meter {
+		r.meter = newMeter()
+	}
+	return r
 }
 
 // Addr is where the router listens.

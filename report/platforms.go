@@ -94,7 +94,7 @@ func platformTable(b *strings.Builder, key string, rows []platformRow) {
 			micros2(r.P99Us), micros2(r.MeanUs), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count), exact(r.MBPerS, 1),
 			exact(r.TotalCPU, 0), cell(r.CPURelation)})
 		if streams {
-			lines[len(lines)-1] = append(lines[len(lines)-1], peaks(r.PeakPerS, r.PeakMBPerS), peaks(r.Sustained, r.SustainedMB), count(r.Ceiling))
+			lines[len(lines)-1] = append(lines[len(lines)-1], peaks(r.PeakPerS, r.PeakMBPerS, r.RoutedPeak), peaks(r.Sustained, r.SustainedMB, r.RoutedSteady), count(r.Ceiling))
 		}
 	}
 	if kind != "" {

@@ -148,7 +148,8 @@ func postRates(b *strings.Builder, all []results.Row) {
 			messages = r.Throughput // published rows have operations only
 		}
 		lines = append(lines, []string{cell(recipe(r) + where(r)), pairMark(r) + cell(who(r)), count(messages), exact(r.MBPerS, 1),
-			peaks(r.PeakPerS, r.PeakMBPerS), peaks(r.Sustained, r.SustainedMB), micros2(r.P50Us), micros2(r.P99Us), cell(r.Verdict)})
+			peaks(r.PeakPerS, r.PeakMBPerS, r.RoutedPeak), peaks(r.Sustained, r.SustainedMB, r.RoutedSteady), micros2(r.P50Us), micros2(r.P99Us),
+			cell(r.Verdict)})
 	}
 	markdownTable(b, []string{"recipe", "transport", "msg/s", "MB/s", "peak", "sustained", "p50 µs", "p99 µs", "verdict"}, 2, lines)
 	if len(rows) > most {
@@ -156,12 +157,16 @@ func postRates(b *strings.Builder, all []results.Row) {
 	}
 }
 
-// peaks is a rate of messages and of data.
-func peaks(perSecond, mb results.Num) string {
+// peaks is a rate of messages and of data as received, and of messages as counted in a process in the middle, if there is one.
+func peaks(perSecond, mb, routed results.Num) string {
 	if !perSecond.OK() {
 		return "not measured"
 	}
-	return count(perSecond) + "/s, " + exact(mb, 1) + " MB/s"
+	s := count(perSecond) + "/s, " + exact(mb, 1) + " MB/s"
+	if routed.OK() {
+		s += " (router " + count(routed) + "/s)"
+	}
+	return s
 }
 
 func recipe(r *results.Row) string {

@@ -183,7 +183,7 @@ func (r *Row) check() error {
 
 // laterColumns came after files of this version had been published. Where one is missing it was not measured, so files of
 // before stay readable, and the version stays what it is.
-var laterColumns = []string{"steal_pct", "foreign_pct", "disturbed", "disturbed_kept"}
+var laterColumns = []string{"steal_pct", "foreign_pct", "disturbed", "disturbed_kept", "router_peak_per_s", "router_sustained_per_s"}
 
 func checkHeader(header []string) error {
 	want := Columns()

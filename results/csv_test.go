@@ -31,7 +31,7 @@ func full() Row {
 		ClientCPU: N(20.5), ServerCPU: N(18.25), BrokerCPU: N(0), PacerCPU: N(60), TotalCPU: N(38.75), CPUNsOp: N(38750),
 		Sent: N(249960), Received: N(249960), Lost: N(0), Duplicated: N(0), Reordered: N(0),
 		Samples: N(5), CoreSamples: N(3), CoreRatio: N(1.02), RawRatio: N(1.4), DriftPct: N(-0.5),
-		StealPct: N(0.4), ForeignPct: N(3.25), Disturbed: N(2), DisturbedKept: N(1),
+		RoutedPeak: N(10060), RoutedSteady: N(9999), StealPct: N(0.4), ForeignPct: N(3.25), Disturbed: N(2), DisturbedKept: N(1),
 		Hops: N(1), RequestBytes: N(98), ResponseBytes: N(98), RSSBytes: N(12582912), RSSSlope: N(-0.25),
 		Pin: "default", CPURelation: "core", Machine: "desk, 8 cores", Source: "measured", Verdict: Oversubscribed,
 		Reason: "delivered 9.99k of 10k/s, \"capacity\" 9k/s",
@@ -117,7 +117,7 @@ func TestCSVOfAnEarlierMsgbench(t *testing.T) {
 	want := table()
 	for i := range want.Rows {
 		r := &want.Rows[i]
-		r.StealPct, r.ForeignPct, r.Disturbed, r.DisturbedKept = Num{}, Num{}, Num{}, Num{}
+		r.StealPct, r.ForeignPct, r.Disturbed, r.DisturbedKept, r.RoutedPeak, r.RoutedSteady = Num{}, Num{}, Num{}, Num{}, Num{}, Num{}
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\ngot  %+v\nwant %+v", err, got, want)
@@ -210,8 +210,8 @@ func TestBadCSV(t *testing.T) {
 		{"doubled column", swap(",p99_us,", ",p95_us,"), `f.csv:7: column "p95_us" stands twice`},
 		{"unknown column", swap(",p99_us,", ",p98_us,"), `f.csv:7: unknown column "p98_us"`},
 		{"further column", swap(header, header+",more"), `f.csv:7: unknown column "more"`},
-		{"row cut short", swap(",measured,skipped,not measured: the run was interrupted", ",measured"), "f.csv:9: want 76 fields: the row was cut short or has too many"},
-		{"row too long", swap("was interrupted\n", "was interrupted,1\n"), "f.csv:9: want 76 fields: the row was cut short or has too many"},
+		{"row cut short", swap(",measured,skipped,not measured: the run was interrupted", ",measured"), "f.csv:9: want 78 fields: the row was cut short or has too many"},
+		{"row too long", swap("was interrupted\n", "was interrupted,1\n"), "f.csv:9: want 78 fields: the row was cut short or has too many"},
 		{"last row cut in a word", strings.TrimSuffix(string(good), "rupted\n"), "f.csv:9: no line feed at the end: the file was cut short"},
 		{"last line feed missing", strings.TrimSuffix(string(good), "\n"), "f.csv:9: no line feed at the end: the file was cut short"},
 		{"cut within quotes, at a line feed", strings.Join(lines[:7], "") + "\"ping\n", `f.csv:8: extraneous or missing " in quoted-field`},

@@ -43,6 +43,8 @@ type Row struct {
 	Sustained    Num `csv:"sustained_per_s"`
 	PeakMBPerS   Num `csv:"peak_mb_per_s"`
 	SustainedMB  Num `csv:"sustained_mb_per_s"`
+	RoutedPeak   Num `csv:"router_peak_per_s"` // as counted in a process in the middle
+	RoutedSteady Num `csv:"router_sustained_per_s"`
 	Ceiling      Num `csv:"ceiling_per_s"`       // the highest rate offered that held
 	CeilingFails Num `csv:"ceiling_fails_per_s"` // the lowest that did not
 

@@ -38,6 +38,7 @@ var DataRate = Scenario{
 const (
 	firstLead = 4 * time.Millisecond
 	leadTries = 6
+	startStep = int64(10 * time.Millisecond) // windows start at a multiple of it
 )
 
 func dataRateClient(s *Side) (*results.Measurement, error) {
@@ -102,6 +103,7 @@ func dataRateClient(s *Side) (*results.Measurement, error) {
 		return nil, err
 	}
 	m.WindowNs = measure.Now() - start
+	seriesOf(m).StartNs = start
 	counters.end(m, results.Client)
 	s.Done()
 	m.CPUNs = cpu.used()
@@ -127,7 +129,8 @@ func dataRateClient(s *Side) (*results.Measurement, error) {
 func markAll(senders []*streamSender) (start int64, err error) {
 	lead := int64(firstLead)
 	for range leadTries {
-		start = measure.Now() + lead
+		// At a whole step of what may count messages on their way.
+		start = (measure.Now()+lead)/startStep*startStep + startStep
 		for _, x := range senders {
 			if err := x.control(kindMark, start); err != nil {
 				return 0, err
@@ -229,8 +232,9 @@ func messagesDue(p Params) int64 {
 	return max(int64(p.Window.Seconds()*float64(p.Rate)), 1)
 }
 
-// joinDataRate takes the figures of the receiver, and checks that it got all that was sent.
-func joinDataRate(_ Params, m *results.Measurement, others []*results.Measurement) error {
+// joinDataRate takes the figures of the receiver, and checks that it got all that was sent, and that all of it went through the
+// process in the middle, if there is one.
+func joinDataRate(p Params, m *results.Measurement, others []*results.Measurement) error {
 	o := others[0]
 	if o.Received+o.Lost != m.Sent {
 		return fmt.Errorf("the client sent %d messages in the window, the server received %d", m.Sent, o.Received)
@@ -240,6 +244,37 @@ func joinDataRate(_ Params, m *results.Measurement, others []*results.Measuremen
 	m.Latency, m.Service, m.LatencyKind, m.Thirds = o.Latency, o.Service, o.LatencyKind, o.Thirds
 	if o.Series != nil {
 		seriesOf(m).Received, seriesOf(m).RSS = o.Series.Received, o.Series.RSS
+	}
+	return routed(p, m)
+}
+
+// routed holds what a process in the middle has counted against both ends: in sum, and at the end of each step. A message is
+// counted there before it is counted as received. The sender counts so many at a time, after they were sent.
+func routed(p Params, m *results.Measurement) error {
+	if m.Series == nil || m.Series.Routed == nil {
+		return nil
+	}
+	channels := int64(max(p.Channels, 1))
+	late := channels * timedEvery(p, share(p.Count, 0, int(channels)))
+	var sent, through, received int64
+	for i, n := range m.Series.Routed {
+		through += n
+		if i < len(m.Series.Received) {
+			received += m.Series.Received[i]
+		}
+		if received > through {
+			return fmt.Errorf("%d messages were received by the end of step %d, but the router had forwarded %d", received, i+1, through)
+		}
+		if i >= len(m.Series.Sent) || i == len(m.Series.Routed)-1 { // the router's last step has all that came later
+			continue
+		}
+		sent += m.Series.Sent[i]
+		if through > sent+late+channels {
+			return fmt.Errorf("the router had forwarded %d messages by the end of step %d, but %d were sent", through, i+1, sent)
+		}
+	}
+	if through != m.Sent+channels {
+		return fmt.Errorf("the client sent %d messages in the window and one to end each of %d channels, the router forwarded %d", m.Sent, channels, through)
 	}
 	return nil
 }

@@ -50,6 +50,30 @@ func runStream(t *testing.T, p Params, spoil func(n int, msg []byte) [][]byte) (
 	return
 }
 
+// TestRouted holds the counts of a process in the middle against both ends.
+func TestRouted(t *testing.T) {
+	for _, c := range []struct {
+		name                   string
+		sent, routed, received []int64
+		says                   string
+	}{
+		{"none", []int64{40, 60}, nil, []int64{30, 70}, ""},
+		{"all", []int64{40, 60}, []int64{35, 66}, []int64{30, 70}, ""},
+		{"a block of the sender's clock", []int64{40, 60}, []int64{72, 29}, []int64{30, 70}, ""},
+		{"later than received", []int64{40, 60}, []int64{29, 72}, []int64{30, 70}, "30 messages were received by the end of step 1, but the router had forwarded 29"},
+		{"before it was sent", []int64{40, 60}, []int64{74, 27}, []int64{30, 70}, "had forwarded 74 messages by the end of step 1, but 40 were sent"},
+		{"too few", []int64{40, 60}, []int64{35, 65}, []int64{30, 70}, "one to end each of 1 channels, the router forwarded 100"},
+		{"too many", []int64{40, 60}, []int64{35, 67}, []int64{30, 70}, "the router forwarded 102"},
+	} {
+		m := &results.Measurement{Sent: 100, Series: &results.Series{StepNs: seriesStep, Sent: c.sent, Routed: c.routed}}
+		o := &results.Measurement{Received: 100, Series: &results.Series{StepNs: seriesStep, Received: c.received}}
+		err := joinDataRate(Params{Payload: 64}, m, []*results.Measurement{o})
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.says)
+		}
+	}
+}
+
 func TestDataRate(t *testing.T) {
 	for _, payload := range []int{0, 7, 8, 64, 5000} {
 		for _, rate := range []int{0, 2000} {

@@ -18,7 +18,7 @@ const minSlope = 3
 // streams fills the columns of one-way streams: the best full second of all samples; the median of all full seconds, if
 // every window is long enough to tell; the median slope of the receiver's resident size.
 func streams(row *results.Row, valid []placed) {
-	var all []float64
+	var all, routed []float64
 	var slopes []float64
 	sustained := true
 	for _, s := range valid {
@@ -27,6 +27,9 @@ func streams(row *results.Row, valid []placed) {
 		sustained = sustained && len(seconds) >= minSustained
 		for _, n := range seconds {
 			all = append(all, float64(n))
+		}
+		for _, n := range m.Series.RoutedSeconds(m.WindowNs) {
+			routed = append(routed, float64(n))
 		}
 		if m.Series != nil && len(m.Series.RSS) >= minSlope {
 			sizes := make([]float64, len(m.Series.RSS))
@@ -43,7 +46,11 @@ func streams(row *results.Row, valid []placed) {
 	bytes := median(each(valid, func(m *results.Measurement) float64 { return float64(m.PayloadBytes) / float64(m.Messages) }))
 	row.PeakPerS = results.N(slices.Max(all))
 	row.PeakMBPerS = results.N(slices.Max(all) * bytes / 1e6)
+	if len(routed) > 0 {
+		row.RoutedPeak = results.N(slices.Max(routed))
+	}
 	if sustained {
+		row.RoutedSteady = results.N(median(routed))
 		row.Sustained = results.N(median(all))
 		row.SustainedMB = results.N(median(all) * bytes / 1e6)
 	}

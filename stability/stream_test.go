@@ -55,6 +55,19 @@ func TestPeakAndSustained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r := rows[0]; r.RoutedPeak.OK() || r.RoutedSteady.OK() {
+		t.Errorf("a router counts %s/s where there is none", r.RoutedPeak)
+	}
+	across := []results.Sample{streamed(0, 30, 100, 200, 300), streamed(1, 30, 200), streamed(2, 30, 200)}
+	for _, s := range across {
+		s.Measurement.Series.Routed = append([]int64{7}, s.Measurement.Series.Received[1:]...)
+	}
+	if rows, err = Rows(runOf(stream), across); err != nil {
+		t.Fatal(err)
+	}
+	if r := rows[0]; r.RoutedPeak.String() != "300" || r.RoutedSteady.String() != "200" {
+		t.Errorf("the router counts %s/s at best and %s/s in the median", r.RoutedPeak, r.RoutedSteady)
+	}
 	if r := rows[0]; r.PeakMBPerS.String() != "0.3" || r.SustainedMB.String() != "0.2" || r.RSSSlope.String() != "2" {
 		t.Errorf("%s and %s MB/s, resident size grows by %s MB/s", r.PeakMBPerS, r.SustainedMB, r.RSSSlope)
 	}

@@ -43,6 +43,7 @@ type Options struct {
 	Nagle      bool    // leave TCP_NODELAY off
 	Buffer     int     // bytes of the kernel's buffer in each direction, where Info.Buffers; the system rounds it; 0: its default
 	Broker     string  // endpoint of the process in the middle, where Info.Brokered
+	Meter      bool    // of ListenBroker: count messages by time
 	Scope      Scope   // where Info.Brokered; empty: Stack
 	LockThread bool    // where Info.Brokered: the goroutine that messages are handed to is locked to a thread
 	// Fields, where Info.Brokered and Scope is Stack, makes the typed parameters of a kind of message; nil for a kind whose
@@ -156,6 +157,9 @@ type Broker interface {
 	Serve() error
 	// Facts are what it has counted.
 	Facts() map[string]string
+	// Series is how many messages of those who dial were forwarded in each of so many steps from start on, the last one and
+	// all after it in one; ns of the monotonic clock, multiples of 10 ms. nil: it does not know (Options.Meter).
+	Series(start, step int64, steps int) []int64
 	Close() error
 }
 

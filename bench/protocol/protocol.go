@@ -51,6 +51,13 @@ type StartInfo struct {
 	PIDs map[string][]int `json:"pids"` // processes by role
 }
 
+// ReportInfo comes with Report where the messages of a window are to be counted in steps; ns of the monotonic clock.
+type ReportInfo struct {
+	StartNs int64 `json:"start_ns"`
+	StepNs  int64 `json:"step_ns"`
+	Steps   int   `json:"steps"`
+}
+
 // ErrorInfo comes with Error.
 type ErrorInfo struct {
 	Reason string `json:"reason"`

@@ -57,7 +57,7 @@ func (w *worker) serveBroker(args protocol.Args) (*results.Measurement, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s has no broker", args.Transport)
 	}
-	m, err := b.ListenBroker(transports.Options{Dir: args.Dir})
+	m, err := b.ListenBroker(transports.Options{Dir: args.Dir, Meter: args.Scenario == scenarios.DataRate.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,11 @@ func (w *worker) serveBroker(args protocol.Args) (*results.Measurement, error) {
 	select {
 	case err := <-served:
 		return nil, errors.Join(fmt.Errorf("the router ended: %w", err), stopProfile())
-	case <-w.report:
+	case r := <-w.report:
+		o := &results.Measurement{Facts: m.Facts()}
+		if r.Steps > 0 {
+			o.Series = &results.Series{StepNs: r.StepNs, Routed: m.Series(r.StartNs, r.StepNs, r.Steps)}
+		}
+		return o, stopProfile()
 	}
-	return &results.Measurement{Facts: m.Facts()}, stopProfile()
 }

@@ -24,7 +24,7 @@ import (
 
 // Main runs one worker to its end: words are its command line, in and out the protocol.
 func Main(words []string, in io.Reader, out io.Writer) error {
-	w := &worker{out: out, start: make(chan protocol.StartInfo, 1), report: make(chan struct{}, 1), stop: make(chan struct{})}
+	w := &worker{out: out, start: make(chan protocol.StartInfo, 1), report: make(chan protocol.ReportInfo, 1), stop: make(chan struct{})}
 	if len(words) == 1 && words[0] == "--describe" {
 		return w.say(protocol.Hello+" "+fmt.Sprint(protocol.Version), describe())
 	}
@@ -61,8 +61,8 @@ const exitOrphan = 3
 type worker struct {
 	out    io.Writer
 	start  chan protocol.StartInfo
-	report chan struct{} // by report, which only a broker gets
-	stop   chan struct{} // closed by stop
+	report chan protocol.ReportInfo // by report, which only a broker gets
+	stop   chan struct{}            // closed by stop
 	mu     sync.Mutex
 	held   []io.Closer // what must be closed, and unlinked, before this process ends
 }
@@ -91,8 +91,15 @@ func (w *worker) listen(in io.Reader) {
 			}
 			w.start <- s
 		case protocol.Report:
+			var r protocol.ReportInfo
+			if rest != "" {
+				if err := json.Unmarshal([]byte(rest), &r); err != nil {
+					fmt.Fprintf(os.Stderr, "worker: report: %v\n", err)
+					w.leave()
+				}
+			}
 			select {
-			case w.report <- struct{}{}:
+			case w.report <- r:
 			default:
 			}
 		case protocol.Stop:

@@ -109,7 +109,7 @@ func (t *Transport) ListenBroker(o transports.Options) (transports.Broker, error
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.name, err)
 	}
-	return &middle{broker.New(l, broker.Options{Token: token}), token}, nil
+	return &middle{broker.New(l, broker.Options{Token: token, Meter: o.Meter}), token}, nil
 }
 
 // Endpoint is what Options.Broker takes.
