@@ -212,8 +212,8 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 	p, err := startProcess(e.w.spawner, e.w.peers[peer].Path, name, protocol.Args{
 		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
 		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
-		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Profile: profile, Dims: dims,
-	}, e.placed[name])
+		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Profile: profile, Mlock: e.w.policy.Mlock, Dims: dims,
+	}, pinning.Options{CPUs: e.placed[name], RT: e.w.policy.RT})
 	if err != nil {
 		return nil, err
 	}
@@ -237,9 +237,31 @@ func (e *execution) readPlacement() error {
 					pinning.FormatList(allowed), pinning.FormatList(pl.Asked))
 			}
 		}
+		if e.w.policy.RT > 0 || e.w.policy.Mlock {
+			if err := e.readScheduling(p.name, &pl); err != nil {
+				return err
+			}
+		}
 		e.sample.Placement[p.name] = pl
 	}
 	e.sample.Relation = e.relation()
+	return nil
+}
+
+// readScheduling refuses a process without the real-time priority or the locked memory that the run asked for. A worker of
+// another language that does not know the word mlock shows here.
+func (e *execution) readScheduling(name string, pl *results.Placement) error {
+	s, err := pinning.ReadScheduling(pl.PID)
+	if err != nil {
+		return fmt.Errorf("scheduling of the %s: %w", name, err)
+	}
+	if s.RT != e.w.policy.RT {
+		return fmt.Errorf("not all threads of the %s run at real-time priority %d", name, e.w.policy.RT)
+	}
+	if e.w.policy.Mlock && s.Locked == 0 {
+		return fmt.Errorf("the %s has not locked its memory: its peer does not know mlock", name)
+	}
+	pl.RT, pl.Locked = s.RT, s.Locked
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"msgbench/bench/protocol"
 	"msgbench/peers"
+	"msgbench/pinning"
 	"msgbench/results"
 )
 
@@ -154,7 +155,7 @@ func TestUnpluggedPeersLeave(t *testing.T) {
 				}
 				args := protocol.Args{Role: "server", Scenario: "ping-pong", Transport: transport, Payload: 8,
 					Duration: time.Second, WarmupMax: time.Second, Dir: dir, Ports: ports}
-				proc, err := startProcess(w.spawner, w.peers[p.Name].Path, "server", args, nil)
+				proc, err := startProcess(w.spawner, w.peers[p.Name].Path, "server", args, pinning.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"msgbench/pinning"
 	"msgbench/results"
 )
 
@@ -41,6 +42,8 @@ var Settings = []Setting{
 	{"interference-budget", "how many disturbed samples are measured again, as a share of all samples (like 20%, 0% to 100%)",
 		setShare(false, func(p *results.Policy) *float64 { return &p.Budget })},
 	{"calibrate", "measure the machine at the start of each round (on or off)", setCalibrate},
+	{"rt", "real-time priority (SCHED_FIFO) of the workers (1 to 99; off)", setRT},
+	{"mlock", "lock the workers' memory, so that no page of theirs is fetched in a window (on or off)", setMlock},
 	{"reruns", "whole reruns of a cell that falls short (0 or 1)",
 		setInt(0, 1, func(p *results.Policy) *int { return &p.Reruns })},
 	{"ceiling", "search for the highest stable rate of each data-rate cell at max (true or false)", setCeiling},
@@ -86,6 +89,27 @@ func setCeiling(p *results.Policy, s string) error {
 		return fmt.Errorf("%q is neither true nor false", s)
 	}
 	p.Ceiling = v
+	return nil
+}
+
+func setRT(p *results.Policy, s string) error {
+	if s == "off" {
+		p.RT = 0
+		return nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < pinning.MinRT || n > pinning.MaxRT {
+		return fmt.Errorf("%q is not a priority from %d to %d, nor off", s, pinning.MinRT, pinning.MaxRT)
+	}
+	p.RT = n
+	return nil
+}
+
+func setMlock(p *results.Policy, s string) error {
+	if s != "on" && s != "off" {
+		return fmt.Errorf("%q is neither on nor off", s)
+	}
+	p.Mlock = s == "on"
 	return nil
 }
 

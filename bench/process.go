@@ -45,7 +45,7 @@ type line struct {
 
 // startProcess starts a worker. It is pinned from its first instruction, has a process group of its own, so that a
 // terminal's Ctrl-C reaches the runner alone, and ends when its standard input does.
-func startProcess(sp *pinning.Spawner, path, name string, args protocol.Args, cpus []int) (*process, error) {
+func startProcess(sp *pinning.Spawner, path, name string, args protocol.Args, o pinning.Options) (*process, error) {
 	p := &process{role: args.Role, name: name, lines: make(chan line, 16), quit: make(chan struct{}), exited: make(chan struct{})}
 	p.cmd = exec.Command(path, append([]string{"worker"}, args.Words()...)...)
 	p.cmd.Stderr = &p.stderr
@@ -58,7 +58,7 @@ func startProcess(sp *pinning.Spawner, path, name string, args protocol.Args, cp
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
-	if err := sp.Start(p.cmd, pinning.Options{CPUs: cpus}); err != nil {
+	if err := sp.Start(p.cmd, o); err != nil {
 		return nil, fmt.Errorf("start %s %s: %w", p.name, path, err)
 	}
 	go p.read(stdout)

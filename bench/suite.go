@@ -125,6 +125,8 @@ type suiteFile struct {
 	Interference word       `yaml:"max-interference"`
 	Budget       word       `yaml:"interference-budget"`
 	Calibrate    word       `yaml:"calibrate"`
+	RT           word       `yaml:"rt"`
+	Mlock        word       `yaml:"mlock"`
 	Ceiling      word       `yaml:"ceiling"`
 	CeilingStep  word       `yaml:"ceiling-step"`
 	Settle       word       `yaml:"ceiling-settle"`
@@ -135,7 +137,7 @@ func (f *suiteFile) setting(name string) word {
 	return map[string]word{
 		"samples": f.Samples, "duration": f.Duration, "max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
 		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "max-ramp": f.MaxRamp, "reruns": f.Reruns,
-		"max-interference": f.Interference, "interference-budget": f.Budget, "calibrate": f.Calibrate,
+		"max-interference": f.Interference, "interference-budget": f.Budget, "calibrate": f.Calibrate, "rt": f.RT, "mlock": f.Mlock,
 		"ceiling": f.Ceiling, "ceiling-step": f.CeilingStep, "ceiling-settle": f.Settle,
 	}[name]
 }

@@ -64,6 +64,7 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "suite", Value: r.Suite},
 		{Key: "seed", Value: fmt.Sprint(r.Seed)},
 		{Key: "placement", Value: placementText(c)},
+		{Key: "scheduling", Value: schedulingText(p)},
 		{Key: "policy", Value: fmt.Sprintf("%d samples a cell, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun",
 			p.Samples, p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns)},
 		{Key: "interval", Value: intervalText(p.Samples)},
@@ -77,6 +78,18 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		}
 	}
 	return known
+}
+
+// schedulingText says how workers are scheduled and held in memory; empty where that is as usual.
+func schedulingText(p results.Policy) string {
+	var parts []string
+	if p.RT > 0 {
+		parts = append(parts, fmt.Sprintf("workers under SCHED_FIFO at priority %d", p.RT))
+	}
+	if p.Mlock {
+		parts = append(parts, "workers' memory locked (rss_bytes holds what they reserve too)")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // intervalText says what the _lo and _hi columns are.

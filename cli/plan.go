@@ -45,12 +45,20 @@ type planned struct {
 	Suite        string         `json:"suite"`
 	Seed         uint64         `json:"seed"`
 	Placement    string         `json:"placement"`
+	Placements   []plannedPlace `json:"placements"`
 	Policy       results.Policy `json:"policy"`
 	Seconds      float64        `json:"seconds"`                   // about, without reruns
 	RerunSeconds float64        `json:"rerun_seconds"`             // what reruns may add at most, about
 	CeilingSecs  float64        `json:"ceiling_seconds,omitempty"` // of the search for ceilings, about
 	Cells        []plannedCell  `json:"cells"`
 	Rounds       [][]string     `json:"rounds"` // keys in the order of each round
+}
+
+// plannedPlace is where the roles of some cells will run.
+type plannedPlace struct {
+	Where string   `json:"where"`
+	Cells int      `json:"cells"`
+	Notes []string `json:"notes,omitempty"`
 }
 
 type plannedCell struct {
@@ -61,6 +69,9 @@ type plannedCell struct {
 
 func makePlan(c chosen) planned {
 	p := planned{Suite: c.suite.Name, Seed: c.seed, Placement: placementText(c), Policy: c.policy}
+	for _, at := range c.placed {
+		p.Placements = append(p.Placements, plannedPlace{at.where, at.cells, at.notes})
+	}
 	skip := c.skipReasons()
 	var run []results.Cell
 	for _, cell := range c.cells {
@@ -91,7 +102,14 @@ func (p planned) print(s streams) error {
 	if p.CeilingSecs > 0 {
 		fmt.Fprintf(w, "the search for ceilings takes about %s\n", seconds(p.CeilingSecs))
 	}
-	fmt.Fprintf(w, "seed %d, %s\n\ncells:\n", p.Seed, p.Placement)
+	fmt.Fprintf(w, "seed %d\n\nplacement:\n", p.Seed)
+	for _, at := range p.Placements {
+		fmt.Fprintf(w, "  %d cells: %s\n", at.Cells, at.Where)
+		for _, n := range at.Notes {
+			fmt.Fprintf(w, "    %s\n", n)
+		}
+	}
+	fmt.Fprint(w, "\ncells:\n")
 	for _, c := range p.Cells {
 		note := ""
 		if c.Skip != "" {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"msgbench/bench"
-	"msgbench/pinning"
 	"msgbench/results"
 )
 
@@ -18,13 +17,14 @@ type progress struct {
 	quiet bool
 	view  *view // nil: lines
 	from  string
+	ran   readBack
 	*events
 }
 
 var _ bench.Progress = (*progress)(nil)
 
 func newProgress(w io.Writer, quiet bool, e *events) *progress {
-	p := &progress{w: w, quiet: quiet, events: e}
+	p := &progress{w: w, quiet: quiet, events: e, ran: readBack{}}
 	if !quiet {
 		p.view = newView(w)
 	}
@@ -53,20 +53,11 @@ func announce(w io.Writer, c chosen, dir string) {
 		fmt.Fprintf(w, "; %d cells of the suite can't be both %s and %s", c.left, c.ab.A, c.ab.B)
 	}
 	fmt.Fprintf(w, "\nseed %d, %s, into %s\n", c.seed, placementText(c), dir)
-}
-
-// placementText says where the processes of this run will be.
-func placementText(c chosen) string {
-	placed, err := c.plan.Place(c.topology, []string{results.Client, results.Server})
-	if err != nil || len(placed[results.Client]) == 0 {
-		return "not pinned"
+	for _, p := range c.placed {
+		for _, n := range p.notes {
+			fmt.Fprintf(w, "placement: %s\n", n)
+		}
 	}
-	s := fmt.Sprintf("client on CPU %s, server on CPU %s", pinning.FormatList(placed[results.Client]),
-		pinning.FormatList(placed[results.Server]))
-	if pinning.Shared(placed) != "" {
-		s += " (shared)"
-	}
-	return s
 }
 
 func (p *progress) Round(r bench.RoundInfo) {
@@ -89,6 +80,7 @@ func (p *progress) After(s results.Sample) {
 		p.events.calibration(s)
 	} else {
 		p.events.sample(s)
+		p.ran.add(s)
 	}
 	switch {
 	case p.quiet:
@@ -166,6 +158,9 @@ func (p *progress) say(line string) {
 func (p *progress) end() {
 	if p.view != nil {
 		p.view.clear()
+	}
+	if len(p.ran) > 0 && !p.quiet {
+		fmt.Fprintf(p.w, "read back from the kernel: %s\n", p.ran)
 	}
 }
 

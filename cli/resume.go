@@ -115,7 +115,13 @@ func chosenBy(run results.Run) (c chosen, err error) {
 	if c.topology, err = pinning.System(); err != nil {
 		return c, err
 	}
-	return c, c.plan.Check(c.topology)
+	if err := c.plan.Check(c.topology); err != nil {
+		return c, err
+	}
+	if err := c.place(); err != nil {
+		return c, err
+	}
+	return c, bench.CheckRights(c.policy, c.plan, c.topology, c.cells)
 }
 
 // retryKeys are the cells to measure again: those of the verdicts, and of --cell where that is given.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"msgbench/pinning"
 )
 
 // asProgram makes the test binary msgbench itself, for tests that start it by its own path.
@@ -41,8 +43,11 @@ func TestScripts(t *testing.T) {
 		},
 		// all: what takes long is to be tested too, as scripts/test asks.
 		Condition: func(cond string) (bool, error) {
-			if cond == "all" {
+			switch cond {
+			case "all":
 				return os.Getenv("MSGBENCH_NEED_PEERS") != "", nil
+			case "root": // with the rights of one
+				return pinning.CheckRT(1, false) == nil && pinning.CheckLock() == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -72,6 +72,7 @@ func (o *selection) flags(cmd *cobra.Command) {
 		f.Var(settingFlag{s, o.settings}, s.Name, s.Usage)
 	}
 	f.Lookup("ceiling").NoOptDefVal = "true"
+	f.Lookup("mlock").NoOptDefVal = "on"
 	_ = cmd.RegisterFlagCompletionFunc("pin", cobra.FixedCompletions(
 		[]string{"none", "spread", "same-core", "siblings", "node:", "client="}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("cell", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -114,6 +115,7 @@ type chosen struct {
 	seed     uint64
 	plan     pinning.Plan
 	topology pinning.Topology
+	placed   []placed
 	peers    map[string]bench.Peer
 	missing  map[string]string // peers that are not there, and why
 	ab       *results.AB       // nil where nothing is set against each other
@@ -171,10 +173,11 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 	if err := c.plan.Check(c.topology); err != nil {
 		return c, err
 	}
-	for _, cell := range c.cells {
-		if _, err := bench.Place(c.plan, c.topology, cell); err != nil {
-			return c, fmt.Errorf("%s: %w", cell.Key(), err)
-		}
+	if err := c.place(); err != nil {
+		return c, err
+	}
+	if err := bench.CheckRights(c.policy, c.plan, c.topology, c.cells); err != nil {
+		return c, err
 	}
 	c.seed = o.seed
 	if !cmd.Flags().Changed("seed") {

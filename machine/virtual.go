@@ -2,6 +2,7 @@ package machine
 
 import (
 	"math"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -80,6 +81,9 @@ func container(r reader, getenv func(string) string) string {
 	}
 	return getenv("container")
 }
+
+// CPUQuota is the CPUs' worth of time that the strictest cgroup above this process grants; 0 where none limits it.
+func CPUQuota() float64 { return cpuQuota(reader{os.DirFS("/")}) }
 
 // cpuQuota is the CPUs' worth of time that the strictest cgroup above this process grants; 0 where none limits it.
 func cpuQuota(r reader) float64 {

@@ -32,6 +32,10 @@ func (s *Spawner) serve() {
 	for {
 		select {
 		case j := <-s.jobs:
+			if j.o.RT > 0 {
+				j.result <- fmt.Errorf("start %s: real-time priority: %w", j.cmd.Path, errNotHere)
+				continue
+			}
 			j.result <- j.cmd.Start() // unpinned: there is no affinity here
 		case <-s.done:
 			return

@@ -10,8 +10,9 @@ import (
 // Place puts each role on CPUs: a map with an entry for every role, empty where the process is not to be pinned. Names of
 // roles must differ; a number at the end ("subscriber-2") tells several of one kind apart.
 //
-// By default each role has a physical core of its own: isolated cores if they suffice, else performance cores, of one NUMA
-// node if they suffice. With fewer cores than roles the broker has one and all ends share the others; without a broker
+// By default each role has a physical core of its own: isolated cores if they suffice, else those without timer ticks
+// (nohz_full), else performance cores, else efficiency cores, so that all roles have equal ones; of one NUMA node if they
+// suffice. With fewer cores than roles the broker has one and all ends share the others; without a broker
 // the first role has the first core, and the others take the rest in turn, then the first. Roles that share a core are
 // put on different threads of it where it has them.
 func (p Plan) Place(t Topology, roles []string) (map[string][]int, error) {
@@ -148,13 +149,19 @@ func (t Topology) units(from []CPU, n int) [][]int {
 	return cores
 }
 
-// pick chooses the CPUs to give away when n cores are wanted: the best kind that has enough, on one node if one has
-// enough. With two sockets and CPUs numbered across them, ascending order alone would part client and server.
+// pick chooses the CPUs to give away when n cores are wanted: the best kind that has enough, which are equal ones if any are,
+// on one node if one has enough. With two sockets and CPUs numbered across them, ascending order alone would part client and server.
 func pick(t Topology, from []CPU, n int) []CPU {
-	isolated := func(c CPU) bool { return c.Isolated }
-	ordinary := func(c CPU) bool { return !c.Isolated && !c.Efficient }
-	any := func(c CPU) bool { return true }
-	for _, kind := range []func(CPU) bool{isolated, ordinary, any} {
+	kinds := []func(CPU) bool{
+		func(c CPU) bool { return c.Isolated && !c.Efficient },
+		func(c CPU) bool { return c.Isolated && c.Efficient },
+		func(c CPU) bool { return c.Isolated },
+		func(c CPU) bool { return c.NohzFull && !c.Isolated && !c.Efficient },
+		func(c CPU) bool { return !c.Isolated && !c.Efficient },
+		func(c CPU) bool { return !c.Isolated && c.Efficient },
+		func(CPU) bool { return true },
+	}
+	for _, kind := range kinds {
 		cpus := filter(from, kind)
 		for _, place := range []func(CPU) int{func(c CPU) int { return c.Node }, func(c CPU) int { return c.Package }} {
 			for _, v := range values(cpus, place) {

@@ -96,6 +96,19 @@ func TestPlace(t *testing.T) {
 		{"container", "", two, "client=6 server=7"},
 		{"container", "", brokered, "client=5 server=6 broker=7"},
 		{"container", "client=0", two, "--pin client=0: CPU 0 is not allowed here (allowed: 5-7)"},
+		{"cpuset", "", two, "client=2 server=3"},
+		{"cpuset", "", brokered, "client=2 server=3 broker=4"},
+		{"cpuset", "siblings", two, "client=4 server=12"},
+		{"cpuset", "client=10", two, "--pin client=10: CPU 10 is not allowed here (allowed: 2-4,12)"},
+		{"thin-laptop", "", two, "client=0 server=2"},
+		{"thin-laptop", "spread", two, "client=0 server=2"},
+		{"thin-laptop", "", brokered, "client=4 server=5 broker=6"}, // more roles than performance cores: equal ones
+		{"thin-laptop", "same-core", two, "client=0 server=0"},
+		{"epyc", "", two, "client=12 server=13"},                                                           // without timer ticks
+		{"epyc", "", broadcast, "publisher=0 subscriber-1=1 subscriber-2=2 subscriber-3=3 subscriber-4=4"}, // one socket
+		{"epyc", "node:1", two, "client=4 server=5"},
+		{"epyc", "siblings", two, "client=0 server=16"},
+		{"epyc", "client=1,server=6,broker=10", brokered, "client=1 server=6 broker=10"},
 		{"arm", "", two, "client=4 server=5"},
 		{"arm", "", brokered, "client=0 server=1 broker=2"},
 	} {
@@ -154,7 +167,7 @@ func TestParseRefuses(t *testing.T) {
 
 // Any plan on any machine either places every role on allowed CPUs or says in one line why not.
 func TestPlaceIsSound(t *testing.T) {
-	for _, machine := range []string{"vm", "vm-cores", "cloud-smt", "laptop", "server", "container", "arm"} {
+	for _, machine := range []string{"vm", "vm-cores", "cloud-smt", "laptop", "server", "container", "arm", "cpuset", "thin-laptop", "epyc"} {
 		for _, topology := range []Topology{fixture(t, machine), withAll(fixture(t, machine)), one(fixture(t, machine))} {
 			for _, pin := range []string{"", "none", "spread", "same-core", "siblings", "node:0", "node:1", "client=0", "broker=1"} {
 				plan, err := Parse(pin)

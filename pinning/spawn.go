@@ -9,6 +9,7 @@ import (
 // Options is how a process is started.
 type Options struct {
 	CPUs           []int // where it may run; empty: not pinned
+	RT             int   // priority under SCHED_FIFO from its first instruction on; 0: as usual (Linux only)
 	KillWithParent bool  // the kernel kills it when this process ends, however that comes (Linux only)
 }
 

@@ -1,6 +1,7 @@
 package pinning
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -52,11 +53,27 @@ func start(cmd *exec.Cmd, o Options) (err error) {
 				cmd.Path, FormatList(o.CPUs), FormatList(got), FormatList(before))
 		}
 	}
+	if o.RT > 0 {
+		// The policy goes over fork and exec, and to every thread that is made later; so it reaches workers in any language.
+		before, readErr := unix.SchedGetAttr(0, 0)
+		if readErr != nil {
+			return fmt.Errorf("start %s: %w", cmd.Path, readErr)
+		}
+		if err := setRT(0, o.RT); err != nil {
+			return fmt.Errorf("start %s: %w", cmd.Path, rtRights(o.RT, err))
+		}
+		defer func() {
+			if rerr := unix.SchedSetAttr(0, before, 0); rerr != nil && err == nil {
+				err = errors.Join(fmt.Errorf("start %s: back from SCHED_FIFO: %w", cmd.Path, rerr), cmd.Process.Kill())
+			}
+		}()
+	}
 	slack, slackErr := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	if slackErr == nil && unix.Prctl(unix.PR_SET_TIMERSLACK, childSlack, 0, 0, 0) == nil {
 		defer unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0)
 	}
-	return cmd.Start()
+	err = cmd.Start()
+	return err
 }
 
 // restore puts the mask back. A cpuset that shrank meanwhile may refuse it; then any CPU that is allowed will do, which is

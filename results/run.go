@@ -35,6 +35,8 @@ type Policy struct {
 	CoreRatio    float64  `json:"core_ratio" yaml:"core-ratio"`       // largest max/min in the core, and in raw samples without a note
 	MinDelivered float64  `json:"min_delivered" yaml:"min-delivered"` // share of the target rate
 	MaxRamp      float64  `json:"max_ramp" yaml:"max-ramp"`           // largest ratio between the last and the first third of a window
+	RT           int      `json:"rt,omitempty" yaml:"rt"`             // SCHED_FIFO priority of the workers; 0: scheduled as usual
+	Mlock        bool     `json:"mlock,omitempty" yaml:"mlock"`       // workers lock their memory
 	Reruns       int      `json:"reruns" yaml:"reruns"`               // whole reruns of a cell that falls short: 0 or 1
 
 	// MaxInterference is the share of the CPUs' time that steal and other processes may take before a sample is disturbed; 0: any.

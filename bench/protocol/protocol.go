@@ -94,6 +94,7 @@ type Args struct {
 	Endpoints []string          // of those who listen, in their order; none for a process that listens itself
 	Broker    string            // endpoint of the process in the middle; empty where there is none, and for itself
 	Profile   string            // file for a CPU profile of this process; empty: none. Only the built-in peer is told
+	Mlock     bool              // lock all memory
 	Dims      map[string]string // all that apply
 }
 
@@ -123,6 +124,9 @@ func (a Args) Words() []string {
 	}
 	if a.Profile != "" {
 		w = append(w, "profile="+a.Profile)
+	}
+	if a.Mlock {
+		w = append(w, "mlock=on")
 	}
 	names := make([]string, 0, len(a.Dims))
 	for n := range a.Dims {
@@ -177,6 +181,8 @@ func ParseArgs(words []string) (Args, error) {
 			a.Broker = value
 		case "profile":
 			a.Profile = value
+		case "mlock":
+			a.Mlock = value == "on"
 		case "endpoint":
 			a.Endpoints = append(a.Endpoints, value)
 		default:

@@ -149,6 +149,11 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 	if err != nil {
 		return nil, err
 	}
+	if args.Mlock {
+		if err := lockMemory(); err != nil {
+			return nil, fmt.Errorf("lock memory: %w", err)
+		}
+	}
 	side := &scenarios.Side{
 		Role: args.Role,
 		Params: scenarios.Params{

@@ -2,6 +2,8 @@
 #include "worker.h"
 
 #include <stdlib.h>
+#include <errno.h>
+#include <sys/mman.h>
 
 const struct scenario *const scenario_table[] = {&ping_pong, &batch, &pipeline, &pipeline_batch, &snapshot, &lookup, NULL};
 
@@ -67,6 +69,8 @@ static void parse(struct params *p, int argc, char **argv) {
 			p->depth = (int)number(key, value);
 		else if (IS("buffer"))
 			p->buffer = (int)number(key, value);
+		else if (IS("mlock"))
+			p->mlock = strcmp(value, "on") == 0;
 		else if (IS("port"))
 			p->port = (int)number(key, value);
 		// Other dimensions do not concern these scenarios.
@@ -128,6 +132,8 @@ int main(int argc, char **argv) {
 	static struct params p = {.payload = -1, .depth = 1, .warmup_max_ns = 1000000000};
 	parse(&p, argc - 2, argv + 2);
 	watch_stdin(p.role);
+	if (p.mlock && mlockall(MCL_CURRENT | MCL_FUTURE))
+		die("lock memory: %s", strerror(errno));
 	const struct scenario *scenario = find_scenario(&p);
 	bool listens = strcmp(p.role, "server") == 0;
 	if ((!listens && strcmp(p.role, "client")) || (listens && !scenario->server))

@@ -81,7 +81,7 @@ struct params {
 	int64_t warmup_ns, warmup_ops, warmup_max_ns, window_ns, count;
 	int depth;
 	const char *wait; // NULL: the transport's first
-	bool nagle;
+	bool nagle, mlock;
 	int port; // that the runner reserved; 0: choose one
 	int buffer; // of the kernel in each direction; 0: its default
 };

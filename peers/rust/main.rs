@@ -20,6 +20,7 @@ mod uds;
 mod worker;
 
 use std::collections::BTreeMap;
+use std::io::Error;
 use worker::{Conn, Options, Params, Pattern, Scenario, Side};
 
 const SCENARIOS: [&Scenario; 6] = [
@@ -68,6 +69,7 @@ fn parse(words: &[String]) -> Params {
             "duration_ns" => p.window_ns = number(key, value),
             "count" => p.count = number(key, value),
             "depth" => p.depth = number(key, value),
+            "mlock" => p.mlock = value == "on",
             "buffer" => p.buffer = number(key, value) as i32,
             _ => {} // other dimensions do not concern these scenarios
         }
@@ -135,6 +137,9 @@ fn main() {
     leave::set_role(&words);
     let p = parse(&words[1..]);
     leave::watch_stdin();
+    if p.mlock && unsafe { sys::mlockall(sys::MCL_CURRENT | sys::MCL_FUTURE) } != 0 {
+        die!("lock memory: {}", Error::last_os_error());
+    }
     let s = SCENARIOS.iter().find(|s| s.name == p.scenario).unwrap_or_else(|| die!("unknown scenario {:?}", p.scenario));
     let listens = p.role == "server";
     if !(listens && s.server.is_some() || p.role == "client") {

@@ -94,10 +94,14 @@ pub const SYS_FUTEX: c_long = 202;
 #[cfg(not(target_arch = "x86_64"))]
 pub const SYS_FUTEX: c_long = 98; // of the architectures that came later
 
+pub const MCL_CURRENT: c_int = 1;
+pub const MCL_FUTURE: c_int = 2;
+
 extern "C" {
     pub fn clock_gettime(clock: c_int, t: *mut timespec) -> c_int;
     pub fn clock_nanosleep(clock: c_int, flags: c_int, t: *const timespec, left: *mut timespec) -> c_int;
     pub fn clock_getcpuclockid(pid: c_int, clock: *mut c_int) -> c_int;
+    pub fn mlockall(flags: c_int) -> c_int;
     pub fn prctl(option: c_int, ...) -> c_int;
     pub fn poll(fds: *mut pollfd, n: u64, ms: c_int) -> c_int;
     pub fn read(fd: c_int, buf: *mut c_void, n: usize) -> isize;

@@ -23,6 +23,7 @@ pub struct Params {
     pub depth: i64,
     pub buffer: i32,
     pub nagle: bool,
+    pub mlock: bool,
 }
 
 #[derive(PartialEq, Clone, Copy)]
