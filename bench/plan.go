@@ -1,10 +1,13 @@
 package bench
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // overhead is about what a sample costs outside warm-up and window: starting and ending processes.
@@ -39,11 +42,44 @@ func countTime(n int64, rate int) time.Duration {
 	return time.Duration(n) * time.Second / time.Duration(rate)
 }
 
-// RunTime is about how long all samples of the cells take, without reruns.
+// RunTime is about how long all samples of the cells take at least, without reruns: those that come before the policy looks
+// whether they are precise enough.
 func RunTime(p results.Policy, cells []results.Cell) time.Duration {
+	least, _ := SampleCounts(p)
+	return timeOf(p, cells, least)
+}
+
+// MaxRunTime is about how long they take at most.
+func MaxRunTime(p results.Policy, cells []results.Cell) time.Duration {
+	_, most := SampleCounts(p)
+	d := timeOf(p, cells, most)
+	if p.Precision > 0 && p.MaxTime > 0 {
+		d = max(min(d, time.Duration(p.MaxTime)), RunTime(p, cells))
+	}
+	return d
+}
+
+// SampleCounts is how many samples a cell gets at least and at most in an attempt.
+func SampleCounts(p results.Policy) (least, most int) {
+	looks := stability.Looks(p)
+	return looks[0], looks[len(looks)-1]
+}
+
+func timeOf(p results.Policy, cells []results.Cell, rounds int) time.Duration {
 	var d time.Duration
 	for _, c := range cells {
 		d += SampleTime(p, c)
 	}
-	return d * time.Duration(p.Samples)
+	return d * time.Duration(rounds)
+}
+
+// CheckPolicy says where the parts of a policy don't go together.
+func CheckPolicy(p results.Policy) error {
+	switch {
+	case p.Precision == 0 && p.MaxTime > 0:
+		return errors.New("max-time goes with precision: without it the number of samples is fixed (--precision 3%)")
+	case len(stability.Looks(p)) == 0:
+		return fmt.Errorf("samples %d is more than the 28 that a precision takes: leave one of them out", p.Samples)
+	}
+	return nil
 }

@@ -21,6 +21,9 @@ type Setting struct {
 var Settings = []Setting{
 	{"samples", "samples a cell gets (integer, 1 to 1000)",
 		setInt(1, 1000, func(p *results.Policy) *int { return &p.Samples })},
+	{"precision", "more samples, up to 28, until the 95 % intervals of the median throughput and of p50 are within so much of it (like 3%, 0.1% to 50%)", setPrecision},
+	{"max-time", "with a precision: no more samples that would take the run beyond this (like 20m, 1s to 720h)",
+		setDuration(time.Second, 720*time.Hour, func(p *results.Policy) *results.Duration { return &p.MaxTime })},
 	{"duration", "window of a sample at a fixed rate (like 5s, 10ms to 1h)",
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.Duration })},
 	{"max-duration", "window of a sample at max rate (like 20s, 10ms to 1h)",
@@ -136,6 +139,16 @@ func setShare(off bool, field func(*results.Policy) *float64) func(*results.Poli
 		*field(p) = v / 100
 		return nil
 	}
+}
+
+func setPrecision(p *results.Policy, s string) error {
+	number, per := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !per || !(v >= 0.1 && v <= 50) {
+		return fmt.Errorf("%q is not a percentage from 0.1%% to 50%%, like 3%%", s)
+	}
+	p.Precision = v / 100
+	return nil
 }
 
 func setInt(low, high int, field func(*results.Policy) *int) func(*results.Policy, string) error {

@@ -21,6 +21,10 @@ type Progress interface {
 	Before(cell results.Cell, place, total int, left time.Duration)
 	// After is called with each sample that was written to the journal.
 	After(s results.Sample)
+	// Width is called after After, with each valid sample of a run with a precision: how narrow the intervals of the cell are by now.
+	Width(w stability.Width)
+	// More is called before the cells that are not precise enough after so many rounds get more samples.
+	More(keys []string, rounds int, takes time.Duration)
 	// Rerun is called once before the cells that fell short are measured again.
 	Rerun(keys []string, takes time.Duration)
 }
@@ -66,7 +70,7 @@ func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell)
 		}
 		cells = append(cells, c)
 	}
-	if err := m.rounds(ctx, cells, 0); err != nil {
+	if err := m.attempt(ctx, cells, 0); err != nil {
 		return m.samples, err
 	}
 	if r.Policy.Reruns > 0 {
@@ -75,7 +79,7 @@ func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell)
 			return m.samples, err
 		}
 		if len(again) > 0 {
-			if err := m.rounds(ctx, again, 1); err != nil {
+			if err := m.attempt(ctx, again, 1); err != nil {
 				return m.samples, err
 			}
 		}
@@ -110,7 +114,7 @@ func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool,
 			cells = append(cells, c)
 		}
 	}
-	err = m.rounds(ctx, cells, attempt+1)
+	err = m.attempt(ctx, cells, attempt+1)
 	return m.samples, err
 }
 
@@ -150,6 +154,8 @@ type matrix struct {
 	turns    map[place]turn
 	budget   budget
 	round    int
+	at       int           // samples of the attempt so far,
+	total    int           // and how many it is known to take
 	spent    time.Duration // on samples so far,
 	expected time.Duration // and what they were expected to take
 }
@@ -160,61 +166,11 @@ func (m *matrix) fallenShort(cells []results.Cell) ([]results.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]bool{}
-	for _, k := range keys {
-		wanted[k] = true
-	}
-	var again []results.Cell
-	for _, c := range cells {
-		if wanted[c.Key()] {
-			again = append(again, c)
-		}
-	}
+	again := among(cells, keys)
 	if len(again) > 0 {
 		m.progress.Rerun(keys, RunTime(m.run.Policy, again))
 	}
 	return again, nil
-}
-
-// rounds measures each cell once a round, in the round's own order.
-func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt int) error {
-	total := len(cells) * m.run.Policy.Samples
-	left := RunTime(m.run.Policy, cells)
-	at := 0
-	for number := range m.run.Policy.Samples {
-		m.budget.grant(m.run.Policy.Budget, len(cells))
-		said := false
-		var again []results.Cell
-		for _, c := range Order(m.run.AB, m.run.Seed, m.round, cells) {
-			expected := SampleTime(m.run.Policy, c)
-			if !m.over[c.Key()] && !m.turns[place{c.Key(), attempt, m.round}].over {
-				if !said {
-					m.progress.Round(RoundInfo{Attempt: attempt, Number: number, Of: m.run.Policy.Samples, Cells: len(cells)})
-					said = true
-				}
-				m.progress.Before(c, at, total, m.scale(left))
-				if err := m.cell(ctx, c, attempt); err != nil {
-					return err
-				}
-				again = append(again, c)
-			}
-			at++
-			left -= expected
-		}
-		// Those that were disturbed, once more: by now what disturbed them may be over.
-		for range maxDisturbed {
-			for _, c := range again {
-				if !m.over[c.Key()] && !m.turns[place{c.Key(), attempt, m.round}].over {
-					m.progress.Before(c, at-1, total, m.scale(left))
-					if err := m.cell(ctx, c, attempt); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		m.round++
-	}
-	return nil
 }
 
 // scale corrects an expected time by what samples have really taken so far.
@@ -248,11 +204,26 @@ func (m *matrix) cell(ctx context.Context, c results.Cell, attempt int) error {
 		}
 		m.note(s)
 		m.progress.After(s)
+		if m.run.Policy.Precision > 0 && s.Outcome == results.OK {
+			m.progress.Width(stability.WidthOf(c, m.of(c, attempt)))
+		}
 		if s.Outcome == results.Disturbed {
 			return nil
 		}
 	}
 	return nil
+}
+
+// of gives the samples of a cell in an attempt so far.
+func (m *matrix) of(c results.Cell, attempt int) []results.Sample {
+	key := c.Key()
+	var own []results.Sample
+	for _, s := range m.samples {
+		if s.Attempt == attempt && s.Cell == key {
+			own = append(own, s)
+		}
+	}
+	return own
 }
 
 func (m *matrix) write(s results.Sample) error {

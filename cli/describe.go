@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"msgbench/bench"
 	"msgbench/machine"
 	"msgbench/results"
 )
@@ -65,9 +66,9 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "seed", Value: fmt.Sprint(r.Seed)},
 		{Key: "placement", Value: placementText(c)},
 		{Key: "scheduling", Value: schedulingText(p)},
-		{Key: "policy", Value: fmt.Sprintf("%d samples a cell, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun",
-			p.Samples, p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns)},
-		{Key: "interval", Value: intervalText(p.Samples)},
+		{Key: "policy", Value: fmt.Sprintf("%s, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun",
+			samplesText(p), p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns)},
+		{Key: "interval", Value: intervalText(p)},
 		{Key: "command", Value: strings.Join(r.CommandLine, " ")},
 	}
 	facts = append(facts, abFacts(c.ab)...)
@@ -92,12 +93,28 @@ func schedulingText(p results.Policy) string {
 	return strings.Join(parts, "; ")
 }
 
+// samplesText is how many samples a cell gets.
+func samplesText(p results.Policy) string {
+	least, most := bench.SampleCounts(p)
+	if p.Precision == 0 {
+		return fmt.Sprintf("%d samples a cell", least)
+	}
+	text := fmt.Sprintf("%d to %d samples a cell until throughput and p50 are within ±%g %% at 95 %%", least, most, 100*p.Precision)
+	if p.MaxTime > 0 {
+		text += fmt.Sprintf(" or more would take the run beyond %s", p.MaxTime)
+	}
+	return text
+}
+
 // intervalText says what the _lo and _hi columns are.
-func intervalText(samples int) string {
+func intervalText(p results.Policy) string {
+	least, _ := bench.SampleCounts(p)
 	switch {
-	case samples < 5:
+	case p.Precision > 0:
+		return "95 % for the median in spite of all looks, by order statistics at 99 % (96.9 % with 6 samples)"
+	case least < 5:
 		return "none below 5 samples"
-	case samples == 5:
+	case least == 5:
 		return "min and max of 5 samples (93.75 % for the median)"
 	}
 	return "95 % for the median, by order statistics"

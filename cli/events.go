@@ -9,6 +9,7 @@ import (
 
 	"msgbench/bench"
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // The words of how a run begins.
@@ -71,7 +72,7 @@ type beginEvent struct {
 	Machine  string  `json:"machine"`
 	Msgbench string  `json:"msgbench"`
 	Cells    int     `json:"cells"`
-	Samples  int     `json:"samples"` // a cell
+	Samples  int     `json:"samples"` // a cell, at least
 	Seconds  float64 `json:"seconds"`
 }
 
@@ -118,6 +119,20 @@ type calibrationEvent struct {
 type rerunEvent struct {
 	event
 	Cells   []string `json:"cells"`
+	Seconds float64  `json:"seconds"`
+}
+
+type widthEvent struct {
+	event
+	Samples    int      `json:"samples"`
+	Throughput *float64 `json:"throughput_pct,omitempty"`
+	P50        *float64 `json:"p50_pct,omitempty"`
+}
+
+type moreEvent struct {
+	event
+	Cells   []string `json:"cells"`
+	Rounds  int      `json:"rounds"`
 	Seconds float64  `json:"seconds"`
 }
 
@@ -213,7 +228,8 @@ func (e *events) close() error {
 }
 
 func (e *events) begin(c chosen, run results.Run, dir, how string, takes time.Duration) {
-	e.emit(beginEvent{head("begin"), how, dir, c.suite.Name, c.seed, run.Machine, run.Msgbench, len(c.cells), c.policy.Samples, takes.Seconds()})
+	least, _ := bench.SampleCounts(c.policy)
+	e.emit(beginEvent{head("begin"), how, dir, c.suite.Name, c.seed, run.Machine, run.Msgbench, len(c.cells), least, takes.Seconds()})
 }
 
 func (e *events) round(r bench.RoundInfo) {
@@ -258,6 +274,14 @@ func (e *events) calibration(s results.Sample) {
 
 func (e *events) rerun(keys []string, takes time.Duration) {
 	e.emit(rerunEvent{head("rerun"), keys, takes.Seconds()})
+}
+
+func (e *events) width(w stability.Width) {
+	e.emit(widthEvent{head("width"), w.Samples, finite(100 * w.Throughput), finite(100 * w.P50)})
+}
+
+func (e *events) more(keys []string, rounds int, takes time.Duration) {
+	e.emit(moreEvent{head("more"), keys, rounds, takes.Seconds()})
 }
 
 func (e *events) row(r results.Row) {

@@ -47,7 +47,8 @@ type planned struct {
 	Placement    string         `json:"placement"`
 	Placements   []plannedPlace `json:"placements"`
 	Policy       results.Policy `json:"policy"`
-	Seconds      float64        `json:"seconds"`                   // about, without reruns
+	Seconds      float64        `json:"seconds"`                   // about, at least, without reruns
+	MaxSeconds   float64        `json:"max_seconds"`               // about, at most: more than Seconds with a precision
 	RerunSeconds float64        `json:"rerun_seconds"`             // what reruns may add at most, about
 	CeilingSecs  float64        `json:"ceiling_seconds,omitempty"` // of the search for ceilings, about
 	Cells        []plannedCell  `json:"cells"`
@@ -80,7 +81,8 @@ func makePlan(c chosen) planned {
 			run = append(run, cell)
 		}
 	}
-	for r := range c.policy.Samples {
+	least, _ := bench.SampleCounts(c.policy)
+	for r := range least {
 		var keys []string
 		for _, cell := range bench.Order(c.ab, c.seed, r, run) {
 			keys = append(keys, cell.Key())
@@ -88,20 +90,42 @@ func makePlan(c chosen) planned {
 		p.Rounds = append(p.Rounds, keys)
 	}
 	p.Seconds = bench.RunTime(c.policy, run).Seconds()
+	p.MaxSeconds = bench.MaxRunTime(c.policy, run).Seconds()
 	p.CeilingSecs = bench.CeilingTime(c.policy, run).Seconds()
-	if c.policy.Reruns > 0 && c.policy.Samples >= 3 {
-		p.RerunSeconds = p.Seconds
+	if c.policy.Reruns > 0 && least >= 3 {
+		p.RerunSeconds = p.MaxSeconds
 	}
 	return p
 }
 
+// summary says in a line what will be measured and how long that takes.
+func (p planned) summary() string {
+	least, most := bench.SampleCounts(p.Policy)
+	text := fmt.Sprintf("suite %s: %d cells × %d samples, about %s", p.Suite, len(p.Cells), least, seconds(p.Seconds))
+	if p.Policy.Precision > 0 {
+		text = fmt.Sprintf("suite %s: %d cells × %d to %d samples, about %s to %s", p.Suite, len(p.Cells), least, most, seconds(p.Seconds), seconds(p.MaxSeconds))
+	}
+	n := 0
+	for _, c := range p.Cells {
+		if c.Skip != "" {
+			n++
+		}
+	}
+	if n > 0 {
+		text += fmt.Sprintf("; %d can't run here and are skipped", n)
+	}
+	if p.RerunSeconds > 0 {
+		text += fmt.Sprintf("; reruns of cells that fall short may add up to %s", seconds(p.RerunSeconds))
+	}
+	if p.CeilingSecs > 0 {
+		text += fmt.Sprintf("; the search for ceilings takes about %s", seconds(p.CeilingSecs))
+	}
+	return text
+}
+
 func (p planned) print(s streams) error {
 	w := s.out
-	fmt.Fprintf(w, "suite %s: %d cells × %d samples, about %s; reruns may add up to %s\n", p.Suite, len(p.Cells),
-		p.Policy.Samples, seconds(p.Seconds), seconds(p.RerunSeconds))
-	if p.CeilingSecs > 0 {
-		fmt.Fprintf(w, "the search for ceilings takes about %s\n", seconds(p.CeilingSecs))
-	}
+	fmt.Fprintln(w, p.summary())
 	fmt.Fprintf(w, "seed %d\n\nplacement:\n", p.Seed)
 	for _, at := range p.Placements {
 		fmt.Fprintf(w, "  %d cells: %s\n", at.Cells, at.Where)
@@ -116,6 +140,9 @@ func (p planned) print(s streams) error {
 			note = "  skipped: " + c.Skip
 		}
 		fmt.Fprintf(w, "  %s%s\n", c.Key, note)
+	}
+	if p.Policy.Precision > 0 {
+		fmt.Fprintf(w, "\nafter %d rounds those cells go on whose intervals are wider than ±%g %%\n", len(p.Rounds), 100*p.Policy.Precision)
 	}
 	for i, keys := range p.Rounds {
 		fmt.Fprintf(w, "\nround %d:\n", i+1)

@@ -7,6 +7,7 @@ import (
 
 	"msgbench/bench"
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // progress shows on standard error how a run goes: a view that is drawn again on a terminal, a line a sample elsewhere; and
@@ -41,18 +42,11 @@ func (p *progress) begin(c chosen, run results.Run, dir, how string) {
 
 // announce says what will be measured and how long that will take.
 func announce(w io.Writer, c chosen, dir string) {
-	t := bench.RunTime(c.policy, c.cells)
-	fmt.Fprintf(w, "suite %s: %d cells × %d samples, about %s", c.suite.Name, len(c.cells), c.policy.Samples, human(t))
-	if c.policy.Reruns > 0 && c.policy.Samples >= 3 {
-		fmt.Fprintf(w, "; reruns of cells that fall short may add up to %s", human(t))
-	}
-	if t := bench.CeilingTime(c.policy, c.cells); t > 0 {
-		fmt.Fprintf(w, "; the search for ceilings takes about %s", human(t))
-	}
+	left := ""
 	if c.left > 0 {
-		fmt.Fprintf(w, "; %d cells of the suite can't be both %s and %s", c.left, c.ab.A, c.ab.B)
+		left = fmt.Sprintf("; %d cells of the suite can't be both %s and %s", c.left, c.ab.A, c.ab.B)
 	}
-	fmt.Fprintf(w, "\nseed %d, %s, into %s\n", c.seed, placementText(c), dir)
+	fmt.Fprintf(w, "%s%s\nseed %d, %s, into %s\n", makePlan(c).summary(), left, c.seed, placementText(c), dir)
 	for _, p := range c.placed {
 		for _, n := range p.notes {
 			fmt.Fprintf(w, "placement: %s\n", n)
@@ -127,6 +121,36 @@ func calibrationText(s results.Sample) string {
 		return fmt.Sprintf("round %d: no calibration: %s", s.Round+1, s.Reason)
 	}
 	return fmt.Sprintf("round %d: cache line %.0f ns, pipe %.1f µs", s.Round+1, s.Calibration.LineNs, s.Calibration.PipeNs/1e3)
+}
+
+// Width says how narrow the intervals of the cell are now that After told of.
+func (p *progress) Width(w stability.Width) {
+	if w.Samples < 5 { // there are none
+		return
+	}
+	p.events.width(w)
+	switch {
+	case p.quiet:
+	case p.view != nil:
+		p.view.width(w)
+	default:
+		fmt.Fprintf(p.w, "%*s  %s\n", len(p.from), "", widthText(w))
+	}
+}
+
+func widthText(w stability.Width) string { return fmt.Sprintf("by %d samples: %s", w.Samples, w) }
+
+// More says that the cells which are not precise enough are measured on.
+func (p *progress) More(keys []string, rounds int, takes time.Duration) {
+	p.events.more(keys, rounds, takes)
+	p.say(fmt.Sprintf("%s not precise enough after %d rounds: more samples, about %s", cellsAre(len(keys)), rounds, human(takes)))
+}
+
+func cellsAre(n int) string {
+	if n == 1 {
+		return "1 cell is"
+	}
+	return fmt.Sprintf("%d cells are", n)
 }
 
 func (p *progress) Rerun(keys []string, takes time.Duration) {

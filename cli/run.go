@@ -90,6 +90,9 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 		if shard, said, err = bench.ResolveShard(o.shard, os.LookupEnv); err != nil {
 			return usagef("--shard: %w", err)
 		}
+		if c.policy.MaxTime > 0 {
+			return usagef("--shard %s: max-time does not go with it: every shard would stop at another place", o.shard)
+		}
 		if !cmd.Flags().Changed("seed") {
 			return usagef("--shard needs --seed, the same one for all shards")
 		}

@@ -151,6 +151,9 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 			}
 		}
 	}
+	if err := bench.CheckPolicy(c.policy); err != nil {
+		return c, err
+	}
 	if c.cells, err = bench.Select(c.suite.Cells, o.globs); err != nil {
 		return c, err
 	}

@@ -118,6 +118,14 @@ func (v *view) after(s results.Sample) {
 	v.draw()
 }
 
+// width adds to the last result how narrow the intervals of its cell are by now.
+func (v *view) width(w stability.Width) {
+	if n := len(v.last); n > 0 {
+		v.last[n-1].Reason += ", " + widthText(w)
+		v.draw()
+	}
+}
+
 // count adds a sample to what is known of its cell.
 func (v *view) count(c *cellView, s results.Sample) {
 	if s.Attempt > c.attempt { // it counts from its beginning

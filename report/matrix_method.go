@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // methodology tells how rows were made: from the settings of the run, or from the facts in the head of its CSV.
@@ -36,7 +37,17 @@ func methodology(b *strings.Builder, d Document) {
 }
 
 func policyText(b *strings.Builder, p results.Policy) {
-	fmt.Fprintf(b, "- One row for each cell, from %d samples, each in fresh processes; every round measures all cells in random order.\n", p.Samples)
+	samples := fmt.Sprintf("%d samples", p.Samples)
+	if p.Precision > 0 {
+		samples = "as many samples as it takes"
+	}
+	fmt.Fprintf(b, "- One row for each cell, from %s, each in fresh processes; every round measures all cells in random order.\n", samples)
+	if p.Precision > 0 {
+		looks := stability.Looks(p)
+		fmt.Fprintf(b, "- Cells whose 95 %% interval of the median throughput or of p50 of the service time reaches further than %g %% from the median go on "+
+			"after %d rounds, up to %d, and are looked at in few fixed places only. How precise each row is stands in the notes.\n",
+			100*p.Precision, looks[0], looks[len(looks)-1])
+	}
 	fmt.Fprintf(b, "- A sample takes %s at a fixed rate and %s at max, after a warm-up of at least %s that is not in the window.\n",
 		p.Duration, p.MaxDuration, p.Warmup)
 	b.WriteString("- Throughput is the median of all valid samples; percentiles come from their merged histograms.\n")

@@ -24,7 +24,7 @@ const FormatVersion = 1
 
 // Policy is how many samples a cell gets and when its row is publishable. DefaultPolicy gives the defaults.
 type Policy struct {
-	Samples      int      `json:"samples" yaml:"samples"`             // a cell and attempt
+	Samples      int      `json:"samples" yaml:"samples"`             // a cell and attempt; with Precision: at least
 	Duration     Duration `json:"duration" yaml:"duration"`           // window at a fixed rate
 	MaxDuration  Duration `json:"max_duration" yaml:"max-duration"`   // window at max
 	Warmup       Duration `json:"warmup" yaml:"warmup"`               // at least; and at least 1,000 operations, at most 1 s
@@ -44,6 +44,12 @@ type Policy struct {
 	MaxInterference float64 `json:"max_interference,omitempty" yaml:"max-interference"`
 	Budget          float64 `json:"interference_budget,omitempty" yaml:"interference-budget"`
 	Calibrate       bool    `json:"calibrate,omitempty" yaml:"calibrate"` // measure the machine at the start of each round
+
+	// Precision is how far the ends of the 95 % intervals of the median throughput and of p50 may lie from the median, in
+	// parts of it: samples are taken until they do not, or a limit is reached. 0: Samples, and no more. MaxTime is one of
+	// the limits: no more samples are begun that would take the run beyond it; 0: none.
+	Precision float64  `json:"precision,omitempty" yaml:"precision"`
+	MaxTime   Duration `json:"max_time,omitempty" yaml:"max-time"`
 
 	// Ceiling: search for the highest stable rate of each data-rate cell at max, in steps that are measured for CeilingStep
 	// after CeilingSettle.

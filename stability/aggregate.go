@@ -41,7 +41,7 @@ func (a *aggregator) row(j judged) results.Row {
 		return row
 	}
 	words(&row, j.valid)
-	rates(&row, j.valid)
+	a.rates(&row, j.valid)
 	a.latencies(&row, j.valid)
 	cpu(&row, c, j.valid)
 	counters(&row, j.valid)
@@ -104,17 +104,20 @@ func words(row *results.Row, valid []placed) {
 func option(s string) string { return strings.ReplaceAll(oneLine(s), ";", ",") }
 
 // rates fills the columns per second: medians over the samples, and the interval of the throughput.
-func rates(row *results.Row, valid []placed) {
+func (a *aggregator) rates(row *results.Row, valid []placed) {
 	t := throughputs(valid)
 	row.Throughput = results.N(median(t))
-	row.ThroughputLo, row.ThroughputHi = interval(t, 1)
+	row.ThroughputLo, row.ThroughputHi = a.interval(t, 1)
 	row.MessagesPerS = results.N(median(each(valid, (*results.Measurement).MessagesPerSecond)))
 	row.MBPerS = results.N(median(each(valid, (*results.Measurement).MBPerSecond)))
 }
 
-// interval is Interval for two columns, values divided by unit.
-func interval(values []float64, unit float64) (lo, hi results.Num) {
+// interval is that of a median for two columns, values divided by unit.
+func (a *aggregator) interval(values []float64, unit float64) (lo, hi results.Num) {
 	l, h, _, ok := Interval(values)
+	if a.run.Policy.Precision > 0 {
+		l, h, ok = lookInterval(values)
+	}
 	if !ok {
 		return results.Num{}, results.Num{}
 	}
@@ -140,8 +143,8 @@ func (a *aggregator) latencies(row *results.Row, valid []placed) {
 		}
 		row.P50Us, row.P90Us, row.P95Us = us(h, 0.5), us(h, 0.9), us(h, 0.95)
 		row.P99Us, row.P999Us = us(h, 0.99), us(h, 0.999)
-		row.P50Lo, row.P50Hi = interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.5) }), 1e3)
-		row.P99Lo, row.P99Hi = interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.99) }), 1e3)
+		row.P50Lo, row.P50Hi = a.interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.5) }), 1e3)
+		row.P99Lo, row.P99Hi = a.interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.99) }), 1e3)
 	}
 	if h := a.merge(valid, func(m *results.Measurement) *hist.Hist { return m.Service }); h != nil {
 		row.SvcP50Us, row.SvcP95Us, row.SvcP99Us = us(h, 0.5), us(h, 0.95), us(h, 0.99)

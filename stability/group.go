@@ -13,6 +13,8 @@ type cellSamples struct {
 	cell     results.Cell
 	key      string
 	attempts []attempt // ascending, those that have samples
+	states   []state   // of the attempts, once settled
+	partner  int       // the other cell of its pair, as an index; -1: none
 	steps    []placed  // of the search for its ceiling, in the order of the journal
 }
 
@@ -39,6 +41,12 @@ func group(run results.Run, samples []results.Sample) ([]cellSamples, error) {
 		}
 		index[key] = i
 		groups[i] = cellSamples{cell: c, key: key}
+	}
+	for i := range groups {
+		groups[i].partner = -1
+		if k, ok := index[run.AB.Partner(groups[i].key)]; ok {
+			groups[i].partner = k
+		}
 	}
 	byCell := make([][]placed, len(groups))
 	for n := range samples {
@@ -115,10 +123,9 @@ func (a attempt) rounds() int {
 // deciding gives the attempt that decides, as an index into attempts: the last one that was measured whole, or in which
 // a process failed. A rerun that was interrupted does not count until it is resumed and whole: otherwise stopping at a
 // lucky moment would turn an unstable cell into a recovered one. The first attempt always counts.
-func (g cellSamples) deciding(samples int) int {
+func (g cellSamples) deciding() int {
 	for i := len(g.attempts) - 1; i > 0; i-- {
-		a := g.attempts[i]
-		if a.rounds() >= samples || len(a.of(results.Failed)) > 0 || len(a.of(results.Skipped)) > 0 {
+		if g.states[i].ending != unfinished || g.attempts[i].over() {
 			return i
 		}
 	}

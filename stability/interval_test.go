@@ -68,3 +68,28 @@ func TestIntervalCoverage(t *testing.T) {
 		}
 	}
 }
+
+// All looks together miss the median in at most 5 % of the cases, by adding up, whatever the population is.
+func TestLooksSpendFivePercent(t *testing.T) {
+	outside := 0.0
+	for i, n := range looks {
+		r := lookRank(n)
+		if want := []int{0, 0, 1, 3, 6}[i]; r != want {
+			t.Errorf("%d values: %d on each side, want %d", n, r, want)
+		}
+		coins := 2 * math.Pow(0.5, float64(n))
+		for k := range r + 1 {
+			outside += coins
+			coins *= float64(n-k) / float64(k+1)
+		}
+	}
+	if outside > 0.05 || outside < 0.04 {
+		t.Errorf("all looks together miss %.4f", outside)
+	}
+	if _, _, ok := lookInterval([]float64{1, 2, 3, 4}); ok {
+		t.Error("an interval of four")
+	}
+	if lo, hi, ok := lookInterval([]float64{13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}); !ok || lo != 2 || hi != 12 {
+		t.Errorf("%v to %v %v, want the second and the second last", lo, hi, ok)
+	}
+}

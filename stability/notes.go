@@ -10,13 +10,15 @@ import (
 
 // The kinds of notes, in the order in which a cell's notes stand.
 const (
-	NoteRerun      = "rerun"       // measured again as a whole: the figures of each attempt
-	NoteFailed     = "failed"      // samples that failed, also those of an attempt that a retry replaced
-	NoteIncomplete = "incomplete"  // decided on fewer samples than asked for
-	NoteOutlier    = "raw outlier" // the core holds, all samples together would not
-	NoteRejected   = "rejected"    // measured, but not what was asked for (schedule not kept, ramp), and measured again
-	NoteDisturbed  = "disturbed"   // others had the CPUs for too long
-	NoteCeiling    = "ceiling"     // what the search for the highest stable rate found
+	NoteRerun      = "rerun"            // measured again as a whole: the figures of each attempt
+	NoteFailed     = "failed"           // samples that failed, also those of an attempt that a retry replaced
+	NoteIncomplete = "incomplete"       // decided on fewer samples than asked for
+	NotePrecise    = "precision"        // how precise the row is, where the run was to be
+	NoteImprecise  = "precision missed" // it is not as precise as it was to be, and why
+	NoteOutlier    = "raw outlier"      // the core holds, all samples together would not
+	NoteRejected   = "rejected"         // measured, but not what was asked for (schedule not kept, ramp), and measured again
+	NoteDisturbed  = "disturbed"        // others had the CPUs for too long
+	NoteCeiling    = "ceiling"          // what the search for the highest stable rate found
 )
 
 // Note is something that a reader of a row must know.
@@ -57,7 +59,7 @@ func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
 	var notes []Note
 	for _, j := range list {
 		for _, n := range slices.Concat(
-			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), outlierNote(run.Policy, j),
+			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), outlierNote(run.Policy, j),
 			rejectedNotes(j), disturbedNotes(j), ceilingNote(j),
 		) {
 			n.Cell = j.key
@@ -143,10 +145,26 @@ func grouped(j judged, outcome, note string, split func(reason string) (kind, fi
 
 // incompleteNote tells that a row rests on fewer samples than the policy asks for.
 func incompleteNote(p results.Policy, j judged) []Note {
-	if j.verdict == results.Failed || j.verdict == results.Skipped || len(j.valid) >= p.Samples {
+	missing := len(j.valid) < p.Samples
+	if p.Precision > 0 {
+		missing = j.state.ending == unfinished
+	}
+	if j.verdict == results.Failed || j.verdict == results.Skipped || !missing {
 		return nil
 	}
-	return []Note{{Kind: NoteIncomplete, Text: fmt.Sprintf("%d of %d samples", len(j.valid), p.Samples), At: places(j.valid)}}
+	return []Note{{Kind: NoteIncomplete, Text: ofSamples(p, len(j.valid)) + " samples", At: places(j.valid)}}
+}
+
+// precisionNote tells how precise a row of a run with a precision is.
+func precisionNote(p results.Policy, j judged) []Note {
+	if p.Precision == 0 || len(j.valid) == 0 || j.verdict == results.Failed || j.verdict == results.Skipped {
+		return nil
+	}
+	n := Note{Kind: NotePrecise, Text: j.state.text(p)}
+	if j.state.ending != enough {
+		n.Kind = NoteImprecise
+	}
+	return []Note{n}
 }
 
 // outlierNote is rule 4.

@@ -16,6 +16,7 @@ type judged struct {
 	reason  string
 	attempt attempt // that decided; zero for a cell without samples
 	known   capacity
+	state   state // of that attempt
 	finding
 }
 
@@ -39,6 +40,7 @@ type capacity struct {
 // judgeAll draws the verdicts, those at max first: the others need their capacity.
 func judgeAll(p results.Policy, groups []cellSamples) []judged {
 	list := make([]judged, len(groups))
+	settle(p, groups)
 	atMax := make(map[string]*judged)
 	for i, g := range groups {
 		if g.cell.Rate == 0 {
@@ -74,7 +76,7 @@ func judge(p results.Policy, g cellSamples, known capacity) judged {
 		j.verdict, j.reason = results.Skipped, "not measured: the run was interrupted"
 		return j
 	}
-	i := g.deciding(p.Samples)
+	i := g.deciding()
 	j.attempt = g.attempts[i]
 	j.finding = find(p, g.cell, j.attempt, known)
 	j.verdict, j.reason = j.finding.verdict, j.finding.reason
@@ -90,7 +92,11 @@ func judge(p results.Policy, g cellSamples, known capacity) judged {
 		}
 	}
 	if last := g.attempts[len(g.attempts)-1]; i < len(g.attempts)-1 {
-		j.reason = strings.TrimPrefix(fmt.Sprintf("%s; rerun interrupted after %d of %d samples", j.reason, last.rounds(), p.Samples), "; ")
+		j.reason = also(j.reason, fmt.Sprintf("rerun interrupted after %s samples", ofSamples(p, last.rounds())))
+	}
+	j.state = g.states[i]
+	if p.Precision > 0 && j.state.ending != enough && len(j.valid) > 0 && j.verdict != results.Failed && j.verdict != results.Skipped {
+		j.reason = also(j.reason, j.state.text(p))
 	}
 	return j
 }
@@ -148,6 +154,17 @@ func (f finding) missed(p results.Policy, c results.Cell, got float64, known cap
 func (f finding) is(verdict, reason string) finding {
 	f.verdict, f.reason = verdict, reason
 	return f
+}
+
+// also adds to a reason, which may be empty.
+func also(reason, more string) string { return strings.TrimPrefix(reason+"; "+more, "; ") }
+
+// ofSamples is "3 of 5", or "3" where nobody knows how many it takes.
+func ofSamples(p results.Policy, n int) string {
+	if p.Precision > 0 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d of %d", n, p.Samples)
 }
 
 // summary is the reason, or the verdict of a finding that needs none.
