@@ -118,23 +118,32 @@ func (l *loop) reset() {
 	}
 }
 
-// warmUp runs the same loop as the window until it has run long enough, in time and in operations, and records into the
-// same histograms, so that their pages are there; reset forgets it.
+// warmUp runs the same loop as the window, on one schedule, until it has run long enough, in time and in operations, or
+// nothing more is due before its latest end. It records into the same histograms, so that their pages are there; reset
+// forgets it.
 func (l *loop) warmUp(p Params, m *results.Measurement) error {
 	start := measure.Now()
 	if err := l.prime(start); err != nil {
 		return err
 	}
+	l.end = start
 	last := start + int64(p.WarmupMax)
 	step := start
 	for {
 		// Slices of the warm-up, so that neither loop needs to look at two conditions.
 		step += max(int64(p.Warmup)/4, 1e6)
-		if err := l.run(p, measure.Now(), min(step, last)); err != nil {
+		until := min(step, last)
+		var err error
+		if p.Rate > 0 {
+			err = l.paced(measure.Schedule{Start: start, Rate: int64(p.Rate)}, until, until)
+		} else {
+			err = l.closed(measure.Now(), until, math.MaxInt64)
+		}
+		if err != nil {
 			return err
 		}
 		now := measure.Now()
-		if now >= last || now-start >= int64(p.Warmup) && l.ops >= p.WarmupOps {
+		if until == last || now-start >= int64(p.Warmup) && l.ops >= p.WarmupOps {
 			m.WarmupNs, m.WarmupOps = now-start, l.ops
 			return l.drain()
 		}
@@ -221,15 +230,6 @@ func (l *loop) pacedWindow(p Params) error {
 		return o.settle() // who receives knows when that was over
 	}
 	return nil
-}
-
-// run is the loop of the given rate from now until the end.
-func (l *loop) run(p Params, now, until int64) error {
-	if p.Rate > 0 {
-		l.end, l.next = now, 0
-		return l.paced(measure.Schedule{Start: now, Rate: int64(p.Rate)}, until, until)
-	}
-	return l.closed(now, until, math.MaxInt64)
 }
 
 // closed sends the next operation as soon as the last one is done, until the time is over or that many are done. One reading

@@ -38,6 +38,21 @@ func newLoop(op operation, rate int) *loop {
 	return l
 }
 
+// A warm-up at a low rate keeps the schedule as the window does: it is no burst.
+func TestWarmUpKeepsTheSchedule(t *testing.T) {
+	const longest = 250 * time.Millisecond
+	for _, rate := range []int{2, 10, 100} {
+		op := &stubOp{}
+		m := &results.Measurement{}
+		if err := newLoop(op, rate).warmUp(Params{Rate: rate, Warmup: 40 * time.Millisecond, WarmupOps: 1000, WarmupMax: longest}, m); err != nil {
+			t.Fatal(err)
+		}
+		if due := int(longest.Seconds()*float64(rate)) + 1; op.n > due || op.n == 0 || m.WarmupOps != int64(op.n) {
+			t.Errorf("%d operations at %d/s within %s, of which %d are due", op.n, rate, longest, due)
+		}
+	}
+}
+
 // An operation slower than its interval makes the schedule late: none is skipped, response grows, service does not, and
 // the lateness is not ours.
 func TestPacedLateOperationsAreNotSkipped(t *testing.T) {

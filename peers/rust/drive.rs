@@ -89,24 +89,24 @@ impl<T: Op> Loop<'_, T> {
         self.end = done;
     }
 
-    /// warm_up runs the same loop in slices until it has run long enough in time and in operations.
+    /// warm_up runs the same loop as the window, on one schedule, in slices, until it has run long enough in time and in operations,
+    /// or nothing more is due before its latest end.
     fn warm_up(&mut self, p: &Params, m: &mut Measurement) {
         let start = now();
         let last = start + p.warmup_max_ns;
         let mut step = start;
         self.op.prime(start);
+        self.end = start;
         loop {
             step += (p.warmup_ns / 4).max(1_000_000);
-            let t = now();
+            let until = step.min(last);
             if p.rate > 0 {
-                self.end = t;
-                self.next = 0;
-                self.paced(t, p.rate, step.min(last), step.min(last));
+                self.paced(start, p.rate, until, until);
             } else {
-                self.closed(t, step.min(last), i64::MAX);
+                self.closed(now(), until, i64::MAX);
             }
             let t = now();
-            if t >= last || t - start >= p.warmup_ns && self.ops >= p.warmup_ops {
+            if until == last || t - start >= p.warmup_ns && self.ops >= p.warmup_ops {
                 m.warmup_ns = t - start;
                 m.warmup_ops = self.ops;
                 return self.op.drain();
