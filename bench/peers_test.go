@@ -28,6 +28,19 @@ func long(t *testing.T) {
 	}
 }
 
+// allSizes tells that every pair of peers is tried at every size: scripts/test --long sets it. Else each has a small and a large one.
+const allSizes = "MSGBENCH_ALL_SIZES"
+
+// forTransports is a suite's text for these transports, with the sizes of interop tests.
+func forTransports(suite, transports string) string {
+	sizes, more := "[1, 65536]", "4096"
+	if os.Getenv(allSizes) != "" {
+		sizes = "[0, 1, 4096, 65536, 1MiB]"
+		more = sizes
+	}
+	return strings.NewReplacer("TRANSPORTS", transports, "SIZES", sizes, "SIZE", more).Replace(suite)
+}
+
 // lack skips a test, or fails it where all is to be there.
 func lack(t *testing.T, reason string) {
 	t.Helper()
@@ -85,12 +98,40 @@ func quickWorkers(t *testing.T, ops int64) *Workers {
 // everyPair is each size that takes another way through the code, and each scenario, between all that share a wire.
 const everyPair = `name: s
 cells:
-  - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, payload: [0, 1, 4096, 65536, 1MiB]}
-  - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, rate: 5000}
+  - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, payload: SIZES}
+  - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, rate: 5000, payload: 0}
   - {scenario: pipeline, transport: TRANSPORTS, client: %s, server: %s, payload: [8, 20000]}
   - {scenario: pipeline, transport: TRANSPORTS, client: %s, server: %s, mode: window, depth: 100}
   - {scenario: [batch, pipeline-batch, snapshot], transport: TRANSPORTS, client: %s, server: %s}
 `
+
+// everyOneWay is the same for the scenarios in which one side sends and the other receives.
+const everyOneWay = `name: s
+cells:
+  - {scenario: data-rate, transport: TRANSPORTS, client: %s, server: %s, payload: SIZE}
+  - {scenario: data-rate, transport: TRANSPORTS, client: %s, server: %s, channels: 3, rate: 3000}
+  - {scenario: broadcast, transport: TRANSPORTS, client: %s, server: %s, mode: flood, payload: SIZE}
+  - {scenario: broadcast, transport: TRANSPORTS, client: %s, server: %s, mode: pull, payload: 0}
+  - {scenario: broadcast, transport: TRANSPORTS, client: %s, server: %s, subscribers: 3, rate: 3000, payload: 1}
+`
+
+func TestPeersOneWay(t *testing.T) {
+	long(t)
+	for _, c := range []struct {
+		transports string
+		names      []string
+	}{
+		{"[pipe, shm, uds, tcp]", []string{"c"}},
+		{"[zmq-tcp, zmq-ipc]", []string{"libzmq"}},
+		{"[nng-tcp, nng-ipc]", []string{"libnng", "libnanomsg"}},
+	} {
+		t.Run(strings.Join(c.names, " "), func(t *testing.T) {
+			w := quickWorkers(t, 50)
+			builtPeers(t, w, peers.Options{}, c.names...)
+			sampleAll(t, w, peerCells(t, forTransports(everyOneWay, c.transports), c.names))
+		})
+	}
+}
 
 func TestPeers(t *testing.T) {
 	long(t)
@@ -114,7 +155,7 @@ func TestPeers(t *testing.T) {
 		t.Run(strings.Join(c.names, " "), func(t *testing.T) {
 			w := quickWorkers(t, 50)
 			builtPeers(t, w, peers.Options{}, c.names...)
-			sampleAll(t, w, peerCells(t, strings.ReplaceAll(everyPair, "TRANSPORTS", c.transports)+c.more, c.names))
+			sampleAll(t, w, peerCells(t, forTransports(everyPair, c.transports)+c.more, c.names))
 		})
 	}
 }
@@ -128,6 +169,9 @@ cells:
   - {scenario: ping-pong, transport: TRANSPORTS, client: %s, server: %s, payload: [0, 8, 200000], rate: [max, 2000]}
   - {scenario: pipeline, transport: TRANSPORTS, client: %s, server: %s, mode: [cycle, window]}
   - {scenario: [batch, pipeline-batch, snapshot], transport: TRANSPORTS, client: %s, server: %s}
+  - {scenario: data-rate, transport: TRANSPORTS, client: %s, server: %s, payload: [0, 200000], channels: [1, 3]}
+  - {scenario: broadcast, transport: TRANSPORTS, client: %s, server: %s, mode: [flood, pull], subscribers: 2}
+  - {scenario: [data-rate, broadcast], transport: TRANSPORTS, client: %s, server: %s, rate: 2000}
 `
 	for name, transports := range map[string]string{
 		"c": "[pipe, shm, uds, tcp]", "libzmq": "[zmq-tcp, zmq-ipc]", "libnng": "[nng-tcp, nng-ipc]", "libnanomsg": "[nng-tcp, nng-ipc]",
@@ -228,6 +272,8 @@ cells:
   - {scenario: ping-pong, transport: [pipe, shm, uds, tcp], client: c, server: c, payload: 100000}
   - {scenario: snapshot, transport: tcp, client: c, server: c}
   - {scenario: lookup, client: c, server: c}
+  - {scenario: data-rate, transport: [shm, tcp], client: c, server: c, channels: 2}
+  - {scenario: [data-rate, broadcast], transport: [pipe, uds], client: c, server: c, rate: 1000}
 `, []string{"c"}))
 }
 

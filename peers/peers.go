@@ -40,19 +40,20 @@ type library struct {
 }
 
 var (
-	plainTransports = []string{"pipe", "shm", "uds", "tcp"}
-	scenarioNames   = []string{"ping-pong", "batch", "pipeline", "pipeline-batch", "snapshot", "lookup"}
-	// Without a transport a library has nothing to show.
-	libraryScenarios = scenarioNames[:5]
+	plainTransports  = []string{"pipe", "shm", "uds", "tcp"}
+	scenarioNames    = []string{"ping-pong", "batch", "pipeline", "pipeline-batch", "snapshot", "lookup"}
+	cScenarios       = slices.Concat(scenarioNames, oneWayScenarios)
+	oneWayScenarios  = []string{"broadcast", "data-rate"}
+	libraryScenarios = slices.Concat(scenarioNames[:5], oneWayScenarios) // without a transport a library has nothing to show
 
 	cWorker = []string{"c/main.c", "c/leave.c", "c/measure.c", "c/hist.c", "c/result.c", "c/drive.c", "c/exchange.c", "c/counter.c",
-		"c/batch.c", "c/registry.c", "c/snapshot.c", "c/rawfd.c"}
+		"c/batch.c", "c/registry.c", "c/snapshot.c", "c/oneway.c", "c/datarate.c", "c/broadcast.c", "c/subscriber.c", "c/rawfd.c"}
 	cPlain = []string{"c/tcp.c", "c/uds.c", "c/pipe.c", "c/shm.c", "c/shm_ring.c"}
 )
 
 // Table holds every peer beside `go`, in the order of lists.
 var Table = []Peer{
-	{Name: "c", Summary: "C11, no library", Transports: plainTransports, Scenarios: scenarioNames, Port0: true,
+	{Name: "c", Summary: "C11, no library", Transports: plainTransports, Scenarios: cScenarios, Port0: true,
 		build: recipe{main: "c/peer_c.c", shared: slices.Concat(cWorker, cPlain)}},
 	{Name: "rust", Summary: "Rust, standard library", Transports: plainTransports, Scenarios: scenarioNames, Port0: true,
 		build: recipe{main: "rust/main.rs"}},

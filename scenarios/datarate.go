@@ -37,7 +37,7 @@ var DataRate = Scenario{
 // came too late, so many times.
 const (
 	firstLead = 4 * time.Millisecond
-	leadTries = 6
+	leadTries = 9
 	startStep = int64(10 * time.Millisecond) // windows start at a multiple of it
 )
 

@@ -189,7 +189,7 @@ func TestDataRateNoticesFaults(t *testing.T) {
 	for name, fault := range faults {
 		for _, channels := range []int{1, 2} {
 			p := smallParams(64, 5000)
-			p.Channels = channels
+			p.Channels, p.Count = channels, 100 // however late
 			_, _, err, serr := runStream(t, p, fault)
 			if serr == nil {
 				t.Errorf("%s on %d channels: the receiver did not notice (%v)", name, channels, err)

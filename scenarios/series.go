@@ -40,9 +40,14 @@ func (s *series) add(t, n int64) {
 	s.steps[min(max(t-s.start, 0)/seriesStep, int64(len(s.steps)-1))] += n
 }
 
-// counts are the steps of a window of that length, the last one possibly cut short.
+// counts are the steps of a window of that length, the last one possibly cut short. It also holds what came at the very end.
 func (s *series) counts(window int64) []int64 {
-	return s.steps[:min((window+seriesStep-1)/seriesStep, int64(len(s.steps)))]
+	n := min((window+seriesStep-1)/seriesStep, int64(len(s.steps)))
+	for i := n; n > 0 && i < int64(len(s.steps)); i++ {
+		s.steps[n-1] += s.steps[i]
+		s.steps[i] = 0
+	}
+	return s.steps[:n]
 }
 
 // addTo adds the counts to those of other connections in the same window.

@@ -75,24 +75,26 @@ func (x *streamSender) begin(start int64) {
 	}
 }
 
-// warmUp runs the same loop as the window until it has run long enough, in time and in messages of all channels.
+// warmUp runs the same loop as the window until it has run long enough, in time and in messages of all channels, or nothing
+// more is due before its latest end.
 func (x *streamSender) warmUp(begun int64) error {
 	x.begin(begun)
 	last := begun + int64(x.p.WarmupMax)
 	step := begun
 	for {
 		step += max(int64(x.p.Warmup)/4, 1e6)
+		until := min(step, last)
 		var err error
 		if x.p.Rate > 0 {
-			err = x.paced(math.MaxInt64, min(step, last))
+			err = x.paced(math.MaxInt64, until)
 		} else {
-			err = x.flood(min(step, last), math.MaxInt64)
+			err = x.flood(until, math.MaxInt64)
 		}
 		if err != nil {
 			return err
 		}
 		now := measure.Now()
-		if now >= last || now-begun >= int64(x.p.Warmup) && x.n*x.step >= x.p.WarmupOps {
+		if until == last || now-begun >= int64(x.p.Warmup) && x.n*x.step >= x.p.WarmupOps {
 			return nil
 		}
 		step = max(step, now)

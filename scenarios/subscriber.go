@@ -97,6 +97,9 @@ func (r *subscriber) run() (*results.Measurement, error) {
 			}
 			r.count.end(m, results.Subscriber)
 			r.track.fill(m)
+			if r.own {
+				m.Facts = r.in.Facts()
+			}
 			if r.latency != nil {
 				r.latency.fill(m)
 				m.WindowNs = max(r.last-r.startAt, 0)

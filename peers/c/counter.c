@@ -18,18 +18,21 @@ struct pinger {
 	int64_t *stamps; // mode window: when each request in flight was sent, by sequence number
 };
 
-static size_t counter_message(const struct params *p) { return ENVELOPE + (size_t)p->payload; }
+size_t counter_size(const struct params *p) { return ENVELOPE + (size_t)p->payload; }
+
+unsigned char *counter_message(const struct params *p) {
+	size_t n = counter_size(p);
+	unsigned char *m = must_alloc(n);
+	uint32_t v = 12345;
+	for (size_t i = ENVELOPE; i < n; i++) {
+		v = xorshift32(v);
+		m[i] = (unsigned char)v;
+	}
+	return m;
+}
 
 static void pinger_make(struct pinger *x, struct side *s) {
-	memset(x, 0, sizeof *x);
-	x->r.conn = s->conn;
-	x->size = counter_message(s->p);
-	x->message = must_alloc(x->size);
-	uint32_t v = 12345;
-	for (size_t i = ENVELOPE; i < x->size; i++) {
-		v = xorshift32(v);
-		x->message[i] = (unsigned char)v;
-	}
+	*x = (struct pinger){.r.conn = s->conn, .size = counter_size(s->p), .message = counter_message(s->p)};
 }
 
 static void request(struct pinger *x, int64_t now) {
@@ -93,7 +96,7 @@ static size_t count(void *self, unsigned char *msg, size_t n, uint64_t seq, unsi
 }
 
 static void counter_server(struct side *s) {
-	struct counter_server x = {.size = counter_message(s->p)};
+	struct counter_server x = {.size = counter_size(s->p)};
 	serve(s, count, &x);
 }
 
@@ -158,7 +161,7 @@ static void pipeline_client(struct side *s) {
 	fact(&s->m.facts, "depth", "%d", x.depth);
 }
 
-const struct scenario ping_pong = {.name = "ping-pong", .pattern = REQUEST_REPLY, .max_message = counter_message,
+const struct scenario ping_pong = {.name = "ping-pong", .pattern = REQUEST_REPLY, .max_message = counter_size,
 	.client = ping_client, .server = counter_server};
-const struct scenario pipeline = {.name = "pipeline", .pattern = PIPELINED, .max_message = counter_message,
+const struct scenario pipeline = {.name = "pipeline", .pattern = PIPELINED, .max_message = counter_size,
 	.client = pipeline_client, .server = counter_server};

@@ -70,22 +70,21 @@ static void drain(struct loop *l) {
 		l->op->drain(l->op->self);
 }
 
-// warm_up runs the same loop as the window, in slices, until it has run long enough in time and in operations.
+// warm_up runs the same loop as the window, on one schedule, in slices, until it has run long enough in time and in operations,
+// or nothing more is due before its latest end.
 static void warm_up(struct loop *l, const struct params *p, struct measurement *m) {
 	int64_t start = now_ns(), last = start + p->warmup_max_ns, step = start;
 	prime(l, start);
+	l->end = start;
 	for (;;) {
 		step += max64(p->warmup_ns / 4, 1000000);
-		int64_t now = now_ns(), until = min64(step, last);
-		if (p->rate) {
-			l->end = now;
-			l->next = 0;
-			paced(l, now, p->rate, until, until);
-		} else {
-			closed(l, now, until, INT64_MAX);
-		}
-		now = now_ns();
-		if (now >= last || (now - start >= p->warmup_ns && l->ops >= p->warmup_ops)) {
+		int64_t until = min64(step, last);
+		if (p->rate)
+			paced(l, start, p->rate, until, until);
+		else
+			closed(l, now_ns(), until, INT64_MAX);
+		int64_t now = now_ns();
+		if (until == last || (now - start >= p->warmup_ns && l->ops >= p->warmup_ops)) {
 			m->warmup_ns = now - start;
 			m->warmup_ops = l->ops;
 			drain(l);
@@ -97,7 +96,10 @@ static void warm_up(struct loop *l, const struct params *p, struct measurement *
 static void window(struct loop *l, const struct params *p, int64_t *thirds, int64_t *thirds_ns) {
 	// A whole number of intervals: a paced window ends when the operation after its last would be due.
 	int64_t n = p->count ? p->count : max64((int64_t)((double)p->window_ns / 1e9 * (double)p->rate), 1);
-	l->start = l->end = now_ns();
+	if (l->start)
+		l->end = pace(l->start, &l->spun);
+	else
+		l->start = l->end = now_ns();
 	if (!p->rate)
 		prime(l, l->start);
 	for (int i = 0; i < 3; i++) {
@@ -117,9 +119,14 @@ static void window(struct loop *l, const struct params *p, int64_t *thirds, int6
 	}
 	if (p->rate)
 		l->end = max64(l->end, pace(schedule_at(l->start, p->rate, n), &l->spun));
+	if (l->op->settle) {
+		l->op->settle(l->op->self);
+		if (!p->rate)
+			l->end = now_ns(); // of a schedule, those who receive know when it was over
+	}
 }
 
-static void say(const char *word) {
+void say(const char *word) {
 	puts(word);
 	fflush(stdout);
 }
@@ -138,6 +145,8 @@ void drive(struct side *s, struct requester *r, const struct op *op) {
 	say("measuring");
 	if (r)
 		requester_control(r, MARK);
+	if (op->mark)
+		l.start = op->mark(op->self);
 	reset(&l);
 	if (op->begin)
 		op->begin(op->self);
@@ -148,6 +157,8 @@ void drive(struct side *s, struct requester *r, const struct op *op) {
 	m->rss = resident_bytes();
 	if (r)
 		requester_control(r, FINISH);
+	if (op->finish)
+		op->finish(op->self);
 	say("done");
 	m->loop = p->rate ? "paced" : "closed";
 	m->hops = 1;

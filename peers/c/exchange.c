@@ -1,7 +1,7 @@
 // The envelope of each message, who counts them, and the server that answers.
 #include "worker.h"
 
-static void put_envelope(unsigned char *msg, size_t n, uint64_t seq, int64_t stamp, enum kind k) {
+void put_envelope(unsigned char *msg, size_t n, uint64_t seq, int64_t stamp, enum kind k) {
 	put64(msg, seq);
 	put64(msg + 8, (uint64_t)stamp);
 	put32(msg + 16, k);
@@ -9,7 +9,7 @@ static void put_envelope(unsigned char *msg, size_t n, uint64_t seq, int64_t sta
 	put64(msg + 24, 0);
 }
 
-static _Noreturn void wrong_envelope(const unsigned char *msg, size_t n, uint64_t seq, enum kind k) {
+void wrong_envelope(const unsigned char *msg, size_t n, uint64_t seq, enum kind k) {
 	if (n < ENVELOPE)
 		die("a message of %zu B is shorter than its envelope of %d B", n, ENVELOPE);
 	unsigned long long got = get64(msg), want = seq;
@@ -24,11 +24,6 @@ static _Noreturn void wrong_envelope(const unsigned char *msg, size_t n, uint64_
 	if (got > want)
 		die("message %llu came where %llu was expected: %llu lost", got, want, got - want);
 	die("message %llu: the last 8 B of its envelope are not zero", got);
-}
-
-static void check_envelope(const unsigned char *msg, size_t n, uint64_t seq, enum kind k) {
-	if (n < ENVELOPE || get64(msg) != seq || get32(msg + 16) != k || get32(msg + 20) != n - ENVELOPE || get64(msg + 24))
-		wrong_envelope(msg, n, seq, k);
 }
 
 void request_send(struct requester *r, unsigned char *msg, size_t n, int64_t now, enum kind k) {
@@ -64,7 +59,7 @@ void serve(struct side *s, handler *handle, void *self) {
 		if (got < 0)
 			die("receive request %llu: the client went away before it had finished", (unsigned long long)seq + 1);
 		size_t n = (size_t)got;
-		uint32_t k = n < ENVELOPE ? 0 : get32(request + 16);
+		uint32_t k = kind_of(request, n);
 		check_envelope(request, n, ++seq, (enum kind)k);
 		reply = request;
 		switch (k) {

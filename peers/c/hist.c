@@ -1,8 +1,6 @@
 // Histograms of durations. Values below 2048 ns have a bucket each; above, each power of two has 1024.
 #include "worker.h"
 
-#include <stdlib.h>
-
 enum { HALF = 1024, SHIFTS = 26 };
 static const int64_t HIGHEST = 60000000000;
 
@@ -40,6 +38,16 @@ void hist_record(struct hist *h, int64_t ns) {
 	h->buckets[(int64_t)shift * HALF + (ns >> shift)]++;
 }
 
+void hist_add(struct hist *h, const struct hist *from) {
+	h->min = from->min < h->min ? from->min : h->min;
+	h->max = from->max > h->max ? from->max : h->max;
+	h->sum += from->sum;
+	h->count += from->count;
+	h->clamped += from->clamped;
+	for (size_t i = 0; i < sizeof h->buckets / sizeof *h->buckets; i++)
+		h->buckets[i] += from->buckets[i];
+}
+
 // hist_json prints {"min":…,"values":[[ns,count],…]}, or null when it is empty.
 void hist_json(const struct hist *h, FILE *out) {
 	if (!h->count) {
@@ -62,5 +70,3 @@ void hist_json(const struct hist *h, FILE *out) {
 	}
 	fputs("]}", out);
 }
-
-void hist_free(struct hist *h) { free(h); }

@@ -3,13 +3,14 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 1, EXIT_ORPHAN = 3, MAX_PATHS = 64 };
+enum { GRACE_MS = 100, EXIT_FAILED = 1, EXIT_ORPHAN = 3, MAX_PATHS = 2 * MAX_CONNS + 2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -23,12 +24,14 @@ static bool watching;
 
 void remember_path(const char *path) {
 	pthread_mutex_lock(&lock);
-	for (int i = 0; i < MAX_PATHS; i++)
-		if (!paths[i]) {
-			paths[i] = strdup(path);
-			break;
-		}
+	int i = 0;
+	while (i < MAX_PATHS && paths[i])
+		i++;
+	if (i < MAX_PATHS)
+		paths[i] = strdup(path);
 	pthread_mutex_unlock(&lock);
+	if (i == MAX_PATHS)
+		die("more than %d paths", MAX_PATHS);
 }
 
 void forget_path(const char *path) {
@@ -161,6 +164,8 @@ void await_stop(void) {
 void run_is_over(void) { atomic_store(&over, true); }
 
 void peer_gone(const char *what) {
+	if (!atomic_load(&over))
+		poll(NULL, 0, GRACE_MS);
 	if (!atomic_load(&over))
 		die("%s", what);
 }

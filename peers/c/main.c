@@ -2,10 +2,10 @@
 #include "worker.h"
 
 #include <stdlib.h>
-#include <errno.h>
 #include <sys/mman.h>
 
-const struct scenario *const scenario_table[] = {&ping_pong, &batch, &pipeline, &pipeline_batch, &snapshot, &lookup, NULL};
+const struct scenario *const scenario_table[] = {&ping_pong, &batch, &pipeline, &pipeline_batch, &snapshot, &lookup,
+	&broadcast, &data_rate, NULL};
 
 static void describe(void) {
 	printf("hello 1 {\"peer\":\"%s\",\"transports\":[", peer_name);
@@ -49,7 +49,7 @@ static void parse(struct params *p, int argc, char **argv) {
 			p->wait = value;
 		else if (IS("nodelay"))
 			p->nagle = strcmp(value, "off") == 0;
-		else if (IS("endpoint") && p->endpoints < 64)
+		else if (IS("endpoint") && p->endpoints < MAX_CONNS)
 			p->endpoint[p->endpoints++] = value;
 		else if (IS("payload_bytes"))
 			p->payload = (int)number(key, value);
@@ -71,15 +71,19 @@ static void parse(struct params *p, int argc, char **argv) {
 			p->buffer = (int)number(key, value);
 		else if (IS("mlock"))
 			p->mlock = strcmp(value, "on") == 0;
-		else if (IS("port"))
-			p->port = (int)number(key, value);
+		else if (IS("channels"))
+			p->channels = (int)number(key, value);
+		else if (IS("port") && p->ports < MAX_CONNS)
+			p->port[p->ports++] = (int)number(key, value);
 		// Other dimensions do not concern these scenarios.
 #undef IS
 	}
 	if (!p->role || !p->scenario || !p->transport)
 		die("want role=, scenario= and transport=");
-	if (p->payload < -1 || p->rate < 0 || p->count < 0 || p->window_ns <= 0 || p->depth < 1)
-		die("want payload_bytes, target_rps and count of 0 or more, depth of 1 or more, duration_ns above 0");
+	if (p->payload < -1 || p->rate < 0 || p->count < 0 || p->window_ns <= 0 || p->depth < 1 ||
+			p->channels < 1 || p->channels > MAX_CONNS)
+		die("want payload_bytes, target_rps and count of 0 or more, depth and channels of 1 or more (channels at most %d), duration_ns above 0",
+			MAX_CONNS);
 }
 
 static const struct scenario *find_scenario(const struct params *p) {
@@ -96,30 +100,37 @@ static const struct transport *find_transport(const struct params *p) {
 	die("unknown transport \"%s\"", p->transport);
 }
 
-static void ready(const char *endpoint) {
-	if (endpoint)
-		printf("ready {\"endpoints\":[\"%s\"]}\n", endpoint);
+// connect_side listens or dials, and says that it is ready.
+static void connect_side(struct side *s, const struct scenario *scenario, bool listens) {
+	const struct params *p = s->p;
+	const struct transport *t = find_transport(p);
+	struct options o = {.dir = p->dir ? p->dir : ".", .wait = p->wait, .pattern = scenario->pattern, .depth = p->depth,
+		.max_message = scenario->max_message(p), .buffer = p->buffer, .nagle = p->nagle, .ipc = t->ipc};
+	s->conns = listens ? scenario->broadcast ? 1 : p->channels : p->endpoints;
+	if (s->conns < 1)
+		die("want an endpoint=");
+	s->conn = must_alloc((size_t)s->conns * sizeof *s->conn);
+	for (int i = 0; i < s->conns; i++) {
+		struct conn *c = &s->conn[i];
+		c->t = t;
+		if (!listens) {
+			c->state = t->dial(&o, p->endpoint[i]);
+			continue;
+		}
+		char endpoint[512];
+		o.port = i < p->ports ? p->port[i] : 0;
+		c->state = t->listen(&o, endpoint, sizeof endpoint);
+		printf("%s\"%s\"", i ? "," : "ready {\"endpoints\":[", endpoint);
+	}
+	if (listens)
+		printf("]}\n");
 	else
 		printf("ready {}\n");
 	fflush(stdout);
-}
-
-// connect_side listens or dials, and says that it is ready.
-static void connect_side(struct conn *c, const struct scenario *s, const struct params *p, bool listens) {
-	c->t = find_transport(p);
-	struct options o = {.dir = p->dir ? p->dir : ".", .wait = p->wait, .pattern = s->pattern, .max_message = s->max_message(p),
-		.depth = p->depth, .port = p->port, .buffer = p->buffer, .nagle = p->nagle};
-	if (listens) {
-		char endpoint[512];
-		c->state = c->t->listen(&o, endpoint, sizeof endpoint);
-		ready(endpoint);
-		c->t->accept(c->state);
-		return;
-	}
-	if (p->endpoints != 1)
-		die("want one endpoint=, got %d", p->endpoints);
-	c->state = c->t->dial(&o, p->endpoint[0]);
-	ready(NULL);
+	// In the order in which the other side dials.
+	for (int i = 0; listens && i < s->conns; i++)
+		t->accept(s->conn[i].state);
+	s->options = o;
 }
 
 int main(int argc, char **argv) {
@@ -129,36 +140,36 @@ int main(int argc, char **argv) {
 	}
 	if (argc < 3 || strcmp(argv[1], "worker"))
 		die("want: worker --describe, or worker key=value…");
-	static struct params p = {.payload = -1, .depth = 1, .warmup_max_ns = 1000000000};
+	static struct params p = {.payload = -1, .depth = 1, .channels = 1, .warmup_max_ns = 1000000000};
 	parse(&p, argc - 2, argv + 2);
 	watch_stdin(p.role);
 	if (p.mlock && mlockall(MCL_CURRENT | MCL_FUTURE))
-		die("lock memory: %s", strerror(errno));
+		die_errno("lock memory");
 	const struct scenario *scenario = find_scenario(&p);
-	bool listens = strcmp(p.role, "server") == 0;
-	if ((!listens && strcmp(p.role, "client")) || (listens && !scenario->server))
+	const char *dialing = scenario->broadcast ? "publisher" : "client", *listening = scenario->broadcast ? "subscriber" : "server";
+	bool listens = strcmp(p.role, listening) == 0;
+	if ((!listens && strcmp(p.role, dialing)) || (listens && !scenario->server))
 		die("scenario %s has no role \"%s\"", p.scenario, p.role);
-	struct conn conn = {0};
 	static struct side side;
 	side.p = &p;
-	if (scenario->no_transport) {
-		ready(NULL);
-	} else {
-		connect_side(&conn, scenario, &p, listens);
-		side.conn = &conn;
-	}
+	if (scenario->no_transport)
+		say("ready {}");
+	else
+		connect_side(&side, scenario, listens);
 	side.start = await_start();
 	(listens ? scenario->server : scenario->client)(&side);
 	run_is_over();
-	if (conn.t)
-		conn.t->facts(conn.state, &side.m.facts);
+	if (side.conns)
+		side.conn->t->facts(side.conn->state, &side.m.facts);
 	print_result(&side.m, p.role);
 	await_stop();
-	if (conn.t)
-		conn.t->close(conn.state);
-	for (int i = 0; i < 3; i++) {
-		struct hist *h[] = {side.m.latency, side.m.service, side.m.lateness};
-		hist_free(h[i]);
-	}
+	if (side.own.t)
+		side.own.t->close(side.own.state);
+	for (int i = 0; i < side.conns; i++)
+		side.conn[i].t->close(side.conn[i].state);
+	free(side.conn);
+	void *made[] = {side.m.latency, side.m.service, side.m.lateness, side.m.sent_steps.at, side.m.received_steps.at, side.m.rss_sizes.at};
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		free(made[i]);
 	return 0;
 }

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "worker.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,20 +35,64 @@ int64_t pace(int64_t deadline, int64_t *spun) {
 	return now;
 }
 
+int64_t pace_asleep(int64_t deadline) {
+	int64_t now;
+	while ((now = now_ns()) < deadline) {
+		struct timespec until = {deadline / 1000000000, deadline % 1000000000};
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	}
+	return now;
+}
+
 int64_t schedule_at(int64_t start, int64_t rate, int64_t i) {
 	// Whole seconds and the rest apart: i * 10^9 would overflow.
 	return start + i / rate * 1000000000 + i % rate * 1000000000 / rate;
 }
 
 int64_t resident_bytes(void) {
-	long total = 0, resident = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-	if (f) {
-		if (fscanf(f, "%ld %ld", &total, &resident) != 2)
-			resident = 0;
-		fclose(f);
+	// One descriptor for all readings: some of them are taken within a window.
+	static int fd = -1;
+	char text[64];
+	long total, resident;
+	if (fd < 0 && (fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) < 0)
+		return 0;
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	return sscanf(text, "%ld %ld", &total, &resident) == 2 ? (int64_t)resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+void stable_clock(void) {
+	static const char *const stable[] = {"tsc", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter",
+		"riscv_clocksource", "timebase", "tod", "stick"};
+	char name[64];
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
+	if (!f)
+		return; // containers often hide it
+	bool told = fscanf(f, "%63s", name) == 1;
+	fclose(f);
+	if (!told)
+		return;
+	for (size_t i = 0; i < sizeof stable / sizeof *stable; i++)
+		if (strcmp(name, stable[i]) == 0)
+			return;
+	die("one-way: the clock source is \"%s\", which is not a stable one (tsc, kvm-clock, arch_sys_counter, …)", name);
+}
+
+int64_t clock_error(void) {
+	enum { READINGS = 2000 };
+	int64_t start = now_ns(), last = start, step = 1000000000;
+	for (int i = 0; i < READINGS; i++) {
+		int64_t t = now_ns();
+		if (t > last && t - last < step)
+			step = t - last;
+		last = t;
 	}
-	return (int64_t)resident * sysconf(_SC_PAGESIZE);
+	return step + (last - start) / READINGS;
+}
+
+uint64_t time_namespace(void) {
+	struct stat st;
+	return stat("/proc/self/ns/time", &st) ? 0 : (uint64_t)st.st_ino;
 }
 
 void cpu_window_of(struct cpu_window *w, const char *start) {

@@ -1,31 +1,39 @@
-// The peer `libnanomsg`: nng-tcp and nng-ipc by nanomsg. REQ connects to a REP that binds; pipelined, both are PAIR.
+// The peer `libnanomsg`: nng-tcp and nng-ipc by nanomsg. REQ connects to a REP that binds; pipelined and streams are PAIR on both
+// sides, a broadcast is PUB and SUB.
 #define _GNU_SOURCE
 #include "rawfd.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <nanomsg/ipc.h>
 #include <nanomsg/nn.h>
 #include <nanomsg/pair.h>
+#include <nanomsg/pubsub.h>
 #include <nanomsg/reqrep.h>
 #include <nanomsg/tcp.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 #ifndef LIBRARY_VERSION // the library itself tells only the number of its interface
 #define LIBRARY_VERSION "of unknown version"
 #endif
 
-enum { CONNECT_MS = 10000, WATCH_MS = 100, RESEND_MS = 0x7fffffff };
+enum { CONNECT_MS = 10000, WATCH_MS = 100, RESEND_MS = 0x7fffffff, PORT_TRIES = 20 };
 
 struct sp {
 	int socket;
 	struct options o;
 	void *msg; // what recv returned
-	char path[128];
+	char path[PATH_ROOM];
 	const char *type;
-	bool ipc;
 	pthread_t watcher;
-	atomic_bool closing;
+	bool watching, closing;
+	pthread_mutex_t lock;
+	pthread_cond_t closed;
 };
 
 static _Noreturn void failed(const char *what) { die("libnanomsg: %s: %s", what, nn_strerror(nn_errno())); }
@@ -42,21 +50,27 @@ static int get(int socket, int level, int option) {
 	return v;
 }
 
-static struct sp *make(const struct options *o, bool ipc, bool listens) {
+static struct sp *make(const struct options *o, int protocol, const char *type) {
 	struct sp *s = must_alloc(sizeof *s);
 	s->o = *o;
-	s->ipc = ipc;
-	bool alternate = o->pattern == REQUEST_REPLY;
-	s->type = !alternate ? "pair" : listens ? "rep" : "req";
-	s->socket = nn_socket(AF_SP, !alternate ? NN_PAIR : listens ? NN_REP : NN_REQ);
+	s->type = type;
+	s->socket = nn_socket(AF_SP, protocol);
 	if (s->socket < 0)
 		failed("nn_socket");
 	// The library's own default is off: its small messages then wait for acknowledgements.
-	if (!ipc)
+	if (!o->ipc)
 		set(s->socket, NN_TCP, NN_TCP_NODELAY, !o->nagle);
+	return s;
+}
+
+static void limit(struct sp *s) { set(s->socket, NN_SOL_SOCKET, NN_RCVMAXSIZE, (int)s->o.max_message + 64); }
+
+static struct sp *make_pair(const struct options *o, bool listens) {
+	bool alternate = o->pattern == REQUEST_REPLY;
+	struct sp *s = make(o, !alternate ? NN_PAIR : listens ? NN_REP : NN_REQ, !alternate ? "pair" : listens ? "rep" : "req");
 	if (alternate && !listens)
 		set(s->socket, NN_REQ, NN_REQ_RESEND_IVL, RESEND_MS); // a request that is sent again would be counted twice
-	set(s->socket, NN_SOL_SOCKET, NN_RCVMAXSIZE, (int)o->max_message + 64);
+	limit(s);
 	return s;
 }
 
@@ -65,14 +79,16 @@ static bool is_connected(struct sp *s) { return nn_get_statistic(s->socket, NN_S
 // watch looks now and then whether the peer is still there: the library tells nobody, and has no call that waits for it.
 static void *watch(void *arg) {
 	struct sp *s = arg;
-	while (!atomic_load(&s->closing)) {
-		poll_sleep(WATCH_MS);
-		if (atomic_load(&s->closing) || is_connected(s))
-			continue;
-		poll_sleep(WATCH_MS); // what it had sent may be the end of the run
-		peer_gone("libnanomsg: the peer has gone");
-		return NULL;
+	pthread_mutex_lock(&s->lock);
+	while (!s->closing && is_connected(s)) {
+		int64_t t = now_ns() + WATCH_MS * 1000000LL;
+		struct timespec until = {t / 1000000000, t % 1000000000};
+		pthread_cond_timedwait(&s->closed, &s->lock, &until);
 	}
+	bool closing = s->closing;
+	pthread_mutex_unlock(&s->lock);
+	if (!closing)
+		peer_gone("libnanomsg: the peer has gone");
 	return NULL;
 }
 
@@ -83,45 +99,86 @@ static void await_peer(struct sp *s, int ms) {
 			die("libnanomsg: not connected within %d s", CONNECT_MS / 1000);
 		poll_sleep(1);
 	}
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->closed, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&s->lock, NULL);
 	if (pthread_create(&s->watcher, NULL, watch, s))
 		die("no thread to watch the peer");
+	s->watching = true;
 }
 
-static void *listen_at(const struct options *o, char *endpoint, size_t room, bool ipc) {
-	struct sp *s = make(o, ipc, true);
-	if (ipc) {
-		new_path(o->dir, ".s", s->path, sizeof s->path);
-		snprintf(endpoint, room, "ipc://%s", s->path);
-	} else if (!o->port) {
-		die("libnanomsg can't tell which port the system chose: want port=");
-	} else {
-		snprintf(endpoint, room, "tcp://127.0.0.1:%d", o->port);
-	}
-	if (nn_bind(s->socket, endpoint) < 0) {
+// bind_at tells whether the port is still free.
+static bool bind_at(struct sp *s, int port, char *endpoint, size_t room) {
+	char address[ADDRESS_ROOM], digits[16];
+	snprintf(digits, sizeof digits, "%d", port);
+	new_address(&s->o, digits, address, s->path);
+	if (nn_bind(s->socket, address) < 0) {
 		if (nn_errno() == EADDRINUSE)
-			die_port("port %d is taken", o->port);
+			return false;
 		failed("nn_bind");
 	}
-	if (ipc)
+	if (s->path[0])
 		remember_path(s->path);
+	snprintf(endpoint, room, "%s", address);
+	return true;
+}
+
+static void *sp_listen(const struct options *o, char *endpoint, size_t room) {
+	struct sp *s = make_pair(o, true);
+	if (!o->ipc && !o->port)
+		die("libnanomsg can't tell which port the system chose: want port=");
+	if (!bind_at(s, o->port, endpoint, room))
+		die_port("port %d is taken", o->port);
 	return s;
 }
 
-static void *listen_tcp(const struct options *o, char *endpoint, size_t room) { return listen_at(o, endpoint, room, false); }
-static void *listen_ipc(const struct options *o, char *endpoint, size_t room) { return listen_at(o, endpoint, room, true); }
-
-static void sp_accept(void *conn) {
+static void sp_unlisted(void *conn) {
 	struct sp *s = conn;
-	await_peer(s, -1);
 	if (s->path[0])
 		forget_path(s->path);
 }
 
+static void sp_accept(void *conn) {
+	await_peer(conn, -1);
+	sp_unlisted(conn);
+}
+
 static void *sp_dial(const struct options *o, const char *endpoint) {
-	struct sp *s = make(o, strncmp(endpoint, "ipc:", 4) == 0, false);
+	struct sp *s = make_pair(o, false);
 	if (nn_connect(s->socket, endpoint) < 0)
 		failed("nn_connect");
 	await_peer(s, CONNECT_MS);
+	return s;
+}
+
+// free_port is one that the system has just chosen and had back.
+static int free_port(void) {
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof a;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) || getsockname(fd, (struct sockaddr *)&a, &size))
+		die_errno("reserve a port");
+	close(fd);
+	return ntohs(a.sin_port);
+}
+
+// The runner reserves ports for those who listen for a peer, but not for a publisher, who is told none.
+static void *sp_publish(const struct options *o, char *endpoint, size_t room) {
+	struct sp *s = make(o, NN_PUB, "pub");
+	for (int i = 0; !bind_at(s, o->ipc ? 0 : free_port(), endpoint, room); i++)
+		if (i == PORT_TRIES)
+			die("libnanomsg: %d ports were taken by others as soon as they were free", PORT_TRIES);
+	return s;
+}
+
+static void *sp_subscribe(const struct options *o, const char *endpoint) {
+	struct sp *s = make(o, NN_SUB, "sub");
+	limit(s);
+	if (nn_setsockopt(s->socket, NN_SUB, NN_SUB_SUBSCRIBE, "", 0) || nn_connect(s->socket, endpoint) < 0)
+		failed("subscribe");
 	return s;
 }
 
@@ -160,27 +217,33 @@ static void sp_facts(void *conn, struct facts *f) {
 	fact(f, "socket", "%s", s->type);
 	fact(f, "sndbuf", "%d", get(s->socket, NN_SOL_SOCKET, NN_SNDBUF));
 	fact(f, "rcvbuf", "%d", get(s->socket, NN_SOL_SOCKET, NN_RCVBUF));
-	if (!s->ipc)
-		fact(f, "nodelay", "%s", get(s->socket, NN_TCP, NN_TCP_NODELAY) ? "true" : "false");
+	if (!s->o.ipc)
+		fact(f, "nodelay", "%s", get(s->socket, NN_TCP, NN_TCP_NODELAY) ? "on" : "off");
 }
 
 static void sp_close(void *conn) {
 	struct sp *s = conn;
-	atomic_store(&s->closing, true);
-	pthread_join(s->watcher, NULL);
+	if (s->watching) {
+		pthread_mutex_lock(&s->lock);
+		s->closing = true;
+		pthread_cond_signal(&s->closed);
+		pthread_mutex_unlock(&s->lock);
+		pthread_join(s->watcher, NULL);
+	}
 	if (s->msg)
 		nn_freemsg(s->msg);
 	nn_close(s->socket);
 	free(s);
 }
 
-#define TRANSPORT(name, listen) {name, listen, sp_accept, sp_dial, sp_send, sp_recv, sp_in_flight, sp_facts, sp_close}
-static const struct transport tcp = TRANSPORT("nng-tcp", listen_tcp), ipc = TRANSPORT("nng-ipc", listen_ipc);
+#define OVER(name, ipc) {name, ipc, sp_listen, sp_accept, sp_dial, sp_send, sp_recv, sp_in_flight, sp_facts, sp_close, sp_publish, \
+	sp_subscribe, sp_unlisted}
+static const struct transport over_tcp = OVER("nng-tcp", false), over_ipc = OVER("nng-ipc", true);
 
 const char *const peer_name = "libnanomsg";
 const bool peer_library = true;
 const bool peer_port0 = false;
-const struct transport *const peer_transports[] = {&tcp, &ipc, NULL};
+const struct transport *const peer_transports[] = {&over_tcp, &over_ipc, NULL};
 
 void peer_versions(FILE *out) {
 	fprintf(out, "\"libnanomsg\":\"%s\"", LIBRARY_VERSION);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HELLO = 8, DIAL_MS = 10000 };
+enum { GREETING = 8, DIAL_MS = 10000 };
 static const char MAGIC[] = "msgbpip1";
 
 struct pipes {
@@ -62,17 +62,17 @@ static void *pipe_listen(const struct options *o, char *endpoint, size_t room) {
 
 static void pipe_accept(void *conn) {
 	struct pipes *p = conn;
-	unsigned char hello[HELLO];
+	unsigned char hello[GREETING];
 	// Before the first writer has come there is no POLLHUP, so this sleeps until then.
 	struct pollfd f = {.fd = p->up, .events = POLLIN};
 	while (poll(&f, 1, -1) < 0 && errno == EINTR) {
 	}
-	if (!read_within(p->up, hello, HELLO, DIAL_MS) || memcmp(hello, MAGIC, HELLO))
+	if (!read_within(p->up, hello, GREETING, DIAL_MS) || memcmp(hello, MAGIC, GREETING))
 		die("pipe: the peer did not greet");
 	int down = open_fifo(p->down_path, O_WRONLY);
 	forget_path(p->up_path);
 	forget_path(p->down_path);
-	if (!write_all(down, MAGIC, HELLO))
+	if (!write_all(down, MAGIC, GREETING))
 		die_errno("pipe: the peer has gone");
 	use(p, p->up, down);
 }
@@ -82,8 +82,8 @@ static void *pipe_dial(const struct options *o, const char *endpoint) {
 	snprintf(p->up_path, sizeof p->up_path, "%.110s.up", endpoint);
 	snprintf(p->down_path, sizeof p->down_path, "%.110s.down", endpoint);
 	int down = open_fifo(p->down_path, O_RDONLY), up = open_fifo(p->up_path, O_WRONLY);
-	unsigned char hello[HELLO];
-	if (!write_all(up, MAGIC, HELLO))
+	unsigned char hello[GREETING];
+	if (!write_all(up, MAGIC, GREETING))
 		die_errno("pipe: the listener has gone");
 	// POLLERR at our end of the way up: the listener has gone without an answer.
 	int64_t until = now_ns() + DIAL_MS * 1000000LL;
@@ -96,7 +96,7 @@ static void *pipe_dial(const struct options *o, const char *endpoint) {
 		if (f[1].revents && !f[0].revents)
 			die("pipe: the listener has gone");
 	}
-	if (!read_within(down, hello, HELLO, DIAL_MS) || memcmp(hello, MAGIC, HELLO))
+	if (!read_within(down, hello, GREETING, DIAL_MS) || memcmp(hello, MAGIC, GREETING))
 		die("pipe: the listener did not greet");
 	use(p, down, up);
 	return p;
@@ -125,5 +125,5 @@ static void pipe_close(void *conn) {
 	free(p);
 }
 
-const struct transport pipe_transport = {"pipe", pipe_listen, pipe_accept, pipe_dial, pipe_send, pipe_recv, pipe_in_flight,
-	pipe_facts, pipe_close};
+const struct transport pipe_transport = {.name = "pipe", .listen = pipe_listen, .accept = pipe_accept, .dial = pipe_dial, .send = pipe_send,
+	.recv = pipe_recv, .in_flight = pipe_in_flight, .facts = pipe_facts, .close = pipe_close};

@@ -216,3 +216,10 @@ void new_path(const char *dir, const char *ending, char *path, size_t room) {
 	if (n >= (int)room || n > 100)
 		die("the path \"%s\" is longer than the 100 B that a socket's may have", path);
 }
+
+void new_address(const struct options *o, const char *port, char *address, char *path) {
+	path[0] = 0;
+	if (o->ipc)
+		new_path(o->dir, ".s", path, PATH_ROOM);
+	snprintf(address, ADDRESS_ROOM, "%s%s", o->ipc ? "ipc://" : "tcp://127.0.0.1:", o->ipc ? path : port);
+}

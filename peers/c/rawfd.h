@@ -41,5 +41,8 @@ void set_buffers(int fd, int bytes);
 int sockopt(int fd, int level, int option);
 // a new path of at most 100 B in dir, with this ending
 void new_path(const char *dir, const char *ending, char *path, size_t room);
+enum { PATH_ROOM = 128, ADDRESS_ROOM = 160 };
+// new_address is where a socket of a library may listen: this port of 127.0.0.1, or for ipc a new path, which is empty for tcp.
+void new_address(const struct options *o, const char *port, char *address, char *path);
 
 #endif

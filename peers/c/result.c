@@ -4,12 +4,16 @@
 #include <stdarg.h>
 
 void fact(struct facts *f, const char *name, const char *format, ...) {
-	if (f->n == (int)(sizeof f->name / sizeof *f->name))
-		return;
+	int i = 0;
+	while (i < f->n && strcmp(f->name[i], name))
+		i++;
+	if (i == (int)(sizeof f->name / sizeof *f->name))
+		die("more than %d facts", i);
+	f->n = i < f->n ? f->n : i + 1;
 	va_list args;
 	va_start(args, format);
-	snprintf(f->name[f->n], sizeof *f->name, "%s", name);
-	vsnprintf(f->value[f->n++], sizeof *f->value, format, args);
+	snprintf(f->name[i], sizeof *f->name, "%s", name);
+	vsnprintf(f->value[i], sizeof *f->value, format, args);
 	va_end(args);
 }
 
@@ -42,6 +46,25 @@ static void cpu(const struct cpu_window *w) {
 	printf("}");
 }
 
+static void numbers(const char *name, struct counts c) {
+	if (!c.at)
+		return;
+	printf("%s[", name);
+	for (int i = 0; i < c.n; i++)
+		printf("%s%lld", i ? "," : "", (long long)c.at[i]);
+	printf("]");
+}
+
+static void series(const struct measurement *m) {
+	if (!m->sent_steps.at && !m->received_steps.at)
+		return;
+	printf(",\"series\":{\"step_ns\":%d", STEP_NS);
+	numbers(",\"sent\":", m->sent_steps);
+	numbers(",\"received\":", m->received_steps);
+	numbers(",\"rss_bytes\":", m->rss_sizes);
+	printf("}");
+}
+
 void print_result(const struct measurement *m, const char *role) {
 	printf("result {\"rss_bytes\":{\"%s\":%lld}", role, (long long)m->rss);
 	if (m->loop)
@@ -56,13 +79,18 @@ void print_result(const struct measurement *m, const char *role) {
 	number("payload_bytes", m->payload_bytes);
 	number("sent", m->sent);
 	number("received", m->received);
+	number("lost", m->lost);
+	number("duplicated", m->duplicated);
+	number("reordered", m->reordered);
+	number("clock_error_ns", m->clock_error_ns);
 	histogram("latency_hist", m->latency);
 	histogram("service_hist", m->service);
 	histogram("lateness_hist", m->lateness);
-	if (m->loop)
+	if (m->loop || m->received_steps.at)
 		printf(",\"thirds\":[%lld,%lld,%lld]", (long long)m->thirds[0], (long long)m->thirds[1], (long long)m->thirds[2]);
-	if (m->loop)
+	if (m->thirds_ns[2])
 		printf(",\"thirds_ns\":[%lld,%lld,%lld]", (long long)m->thirds_ns[0], (long long)m->thirds_ns[1], (long long)m->thirds_ns[2]);
+	series(m);
 	cpu(&m->cpu);
 	number("pacer_ns", m->pacer_ns);
 	number("request_bytes", m->request_bytes);

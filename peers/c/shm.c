@@ -256,5 +256,5 @@ static void shm_close(void *conn) {
 	free(s);
 }
 
-const struct transport shm_transport = {"shm", shm_listen, shm_accept, shm_dial, shm_send, shm_recv, shm_in_flight,
-	shm_facts, shm_close};
+const struct transport shm_transport = {.name = "shm", .listen = shm_listen, .accept = shm_accept, .dial = shm_dial, .send = shm_send,
+	.recv = shm_recv, .in_flight = shm_in_flight, .facts = shm_facts, .close = shm_close};

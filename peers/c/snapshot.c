@@ -1,6 +1,8 @@
 // snapshot refreshes a local cache of 16 items from the server; lookup gets items from that cache, without a transport.
 #include "registry.h"
 
+#include <stdlib.h>
+
 enum { ASK_SNAPSHOT = 1, REQUEST_SIZE = ENVELOPE + 4, REPLY_SIZE = ENVELOPE + BENCH_SIZE, LOOKUP_BLOCK = 1024 };
 
 static size_t snapshot_message(const struct params *p) {
@@ -99,7 +101,7 @@ static void lookup_client(struct side *s) {
 	struct op op = {.run = look, .self = &x};
 	drive(s, NULL, &op);
 	s->m.latency_kind = NULL;
-	hist_free(s->m.latency);
+	free(s->m.latency);
 	s->m.latency = NULL;
 	s->m.hops = 0;
 	s->m.sent = s->m.received = 0;

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TOKEN = 16, HELLO = 16, GUESTS = 16, HANDSHAKE_MS = 5000, SEGMENT_COST = 2304 };
+enum { TOKEN = 16, GREETING = 16, GUESTS = 16, HANDSHAKE_MS = 5000, SEGMENT_COST = 2304 };
 static const char MAGIC[] = "msgbtcp1";
 
 struct tcp {
@@ -60,9 +60,9 @@ static void tcp_accept(void *conn) {
 		int fd;
 		size_t have;
 		int64_t until;
-		unsigned char hello[HELLO];
+		unsigned char hello[GREETING];
 	} guest[GUESTS];
-	unsigned char want[HELLO], answer[HELLO];
+	unsigned char want[GREETING], answer[GREETING];
 	memcpy(want, MAGIC, 8);
 	memcpy(want + 8, t->token, 8);
 	memcpy(answer, MAGIC, 8);
@@ -94,12 +94,12 @@ static void tcp_accept(void *conn) {
 			struct guest *g = &guest[i];
 			if (g->fd < 0 || !p[i].revents)
 				continue;
-			ssize_t n = recv(g->fd, g->hello + g->have, HELLO - g->have, MSG_DONTWAIT);
+			ssize_t n = recv(g->fd, g->hello + g->have, GREETING - g->have, MSG_DONTWAIT);
 			if (n > 0)
 				g->have += (size_t)n;
-			if (n > 0 && g->have < HELLO)
+			if (n > 0 && g->have < GREETING)
 				continue;
-			if (n > 0 && memcmp(g->hello, want, HELLO) == 0 && write_all(g->fd, answer, HELLO)) {
+			if (n > 0 && memcmp(g->hello, want, GREETING) == 0 && write_all(g->fd, answer, GREETING)) {
 				found = g->fd;
 			} else {
 				close(g->fd);
@@ -129,10 +129,10 @@ static void *tcp_dial(const struct options *o, const char *endpoint) {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || inet_pton(AF_INET, host, &a.sin_addr) != 1 || connect(fd, (struct sockaddr *)&a, sizeof a))
 		die_errno("dial tcp %s", endpoint);
-	unsigned char hello[HELLO];
+	unsigned char hello[GREETING];
 	memcpy(hello, MAGIC, 8);
 	memcpy(hello + 8, t->token, 8);
-	if (!write_all(fd, hello, HELLO) || !read_within(fd, hello, HELLO, 2 * HANDSHAKE_MS))
+	if (!write_all(fd, hello, GREETING) || !read_within(fd, hello, GREETING, 2 * HANDSHAKE_MS))
 		die("dial tcp: the listener did not answer");
 	if (memcmp(hello, MAGIC, 8) || memcmp(hello + 8, t->token + 8, 8))
 		die("dial tcp: who listens there is not the one meant");
@@ -162,5 +162,5 @@ static void tcp_close(void *conn) {
 	free(t);
 }
 
-const struct transport tcp_transport = {"tcp", tcp_listen, tcp_accept, tcp_dial, tcp_send, tcp_recv, tcp_in_flight,
-	tcp_facts, tcp_close};
+const struct transport tcp_transport = {.name = "tcp", .listen = tcp_listen, .accept = tcp_accept, .dial = tcp_dial, .send = tcp_send,
+	.recv = tcp_recv, .in_flight = tcp_in_flight, .facts = tcp_facts, .close = tcp_close};

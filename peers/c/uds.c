@@ -184,5 +184,5 @@ static void uds_close(void *conn) {
 	free(u);
 }
 
-const struct transport uds_transport = {"uds", uds_listen, uds_accept, uds_dial, uds_send, uds_recv, uds_in_flight,
-	uds_facts, uds_close};
+const struct transport uds_transport = {.name = "uds", .listen = uds_listen, .accept = uds_accept, .dial = uds_dial, .send = uds_send,
+	.recv = uds_recv, .in_flight = uds_in_flight, .facts = uds_facts, .close = uds_close};

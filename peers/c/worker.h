@@ -31,7 +31,8 @@ void watch_stdin(const char *role);
 // await_start returns the JSON of the line `start`, await_stop when `stop` has come.
 const char *await_start(void);
 void await_stop(void);
-// run_is_over: from now on the peer may go away. peer_gone ends the process if it may not; for threads that watch.
+// run_is_over: from now on the peer may go away. peer_gone is for threads that watch it, and ends the process if it may not; what
+// it had sent is still read, and may be the end of the run.
 void run_is_over(void);
 void peer_gone(const char *what);
 void *must_alloc(size_t bytes); // zeroed
@@ -46,11 +47,18 @@ static inline void put64(unsigned char *p, uint64_t v) { memcpy(p, &v, 8); }
 int64_t now_ns(void);
 // pace waits until the deadline: it sleeps to 60 µs before, then spins. It adds the time spun to *spun.
 int64_t pace(int64_t deadline, int64_t *spun);
+// pace_asleep only sleeps, for threads that share a CPU with others that have to keep a schedule.
+int64_t pace_asleep(int64_t deadline);
 // schedule_at is when operation i at a constant rate is due.
 int64_t schedule_at(int64_t start, int64_t rate, int64_t i);
 int64_t resident_bytes(void);
+// stable_clock dies where readings of now_ns by two processes can't be subtracted. clock_error bounds the error of such a
+// difference, and time_namespace is the inode of this process's; 0 where there is none.
+void stable_clock(void);
+int64_t clock_error(void);
+uint64_t time_namespace(void);
 
-enum { MAX_CLOCKS = 64 };
+enum { MAX_CLOCKS = 80 };
 struct cpu_window {
 	int n;
 	char role[MAX_CLOCKS][16];
@@ -64,25 +72,27 @@ void cpu_read(const struct cpu_window *w, int64_t *into);
 // ---- histograms (hist.c): 1 ns to 60 s, buckets 0.1 % wide, exact extremes and sum
 
 struct hist;
-struct hist *hist_new(void);
+struct hist *hist_new(void); // for free
 void hist_reset(struct hist *h);
 void hist_record(struct hist *h, int64_t ns);
+void hist_add(struct hist *h, const struct hist *from);
 void hist_json(const struct hist *h, FILE *out);
-void hist_free(struct hist *h);
 
 // ---- what was asked for, and what was found
 
+enum { MAX_CONNS = 64 };
+
 struct params {
 	const char *role, *scenario, *transport, *dir, *mode;
-	const char *endpoint[64];
+	const char *endpoint[MAX_CONNS];
 	int endpoints;
 	int payload; // -1: none
 	int64_t rate; // 0: max
 	int64_t warmup_ns, warmup_ops, warmup_max_ns, window_ns, count;
-	int depth;
+	int depth, channels;
 	const char *wait; // NULL: the transport's first
 	bool nagle, mlock;
-	int port; // that the runner reserved; 0: choose one
+	int port[MAX_CONNS], ports; // that the runner reserved; none: choose them
 	int buffer; // of the kernel in each direction; 0: its default
 };
 
@@ -92,11 +102,20 @@ struct facts {
 };
 void fact(struct facts *f, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+enum { STEP_NS = 100000000 };
+// counts are numbers in a row, such as the messages of each step of a window.
+struct counts {
+	int n;
+	int64_t *at; // NULL: none
+};
+
 struct measurement {
 	const char *loop, *latency_kind;
-	int64_t warmup_ns, warmup_ops, window_ns, ops, messages, payload_bytes, sent, received;
+	int64_t warmup_ns, warmup_ops, window_ns, ops, messages, payload_bytes, sent, received, lost, duplicated, reordered;
 	struct hist *latency, *service, *lateness; // NULL: none
+	int64_t clock_error_ns;
 	int64_t thirds[3], thirds_ns[3], pacer_ns, request_bytes, response_bytes, rss;
+	struct counts sent_steps, received_steps, rss_sizes; // of one-way streams
 	int hops;
 	struct cpu_window cpu;
 	struct facts facts;
@@ -105,7 +124,7 @@ void print_result(const struct measurement *m, const char *role);
 
 // ---- transports: what one side of a connection can do
 
-enum pattern { REQUEST_REPLY, PIPELINED };
+enum pattern { REQUEST_REPLY, PIPELINED, STREAM };
 
 struct options {
 	const char *dir, *wait;
@@ -113,10 +132,12 @@ struct options {
 	size_t max_message;
 	int depth, port, buffer;
 	bool nagle;
+	bool ipc; // of a library's transport
 };
 
 struct transport {
 	const char *name;
+	bool ipc; // of a library: over Unix sockets, not TCP
 	// listen makes an endpoint, one word; accept waits for the one peer, after which nothing is left of it in the file
 	// system. dial returns once it is connected. Each returns, or takes, the connection's own state.
 	void *(*listen)(const struct options *o, char *endpoint, size_t room);
@@ -128,6 +149,12 @@ struct transport {
 	int (*in_flight)(void *conn, size_t size);
 	void (*facts)(void *conn, struct facts *f);
 	void (*close)(void *conn);
+	// Of a library that has a broadcast of its own, else NULL: publish makes the publisher's end, which only sends, to whoever
+	// is connected then; subscribe makes a subscriber's, which only receives. It may lose messages.
+	void *(*publish)(const struct options *o, char *endpoint, size_t room);
+	void *(*subscribe)(const struct options *o, const char *endpoint);
+	// unlisted: nobody else will subscribe.
+	void (*unlisted)(void *publisher);
 };
 
 // Of the peer that this program is: peer_*.c.
@@ -147,7 +174,10 @@ static inline ssize_t conn_recv(struct conn *c, unsigned char **msg) { return c-
 // ---- scenarios
 
 struct side {
-	struct conn *conn; // NULL where there is no transport
+	struct conn *conn; // the first of them; NULL where there is no transport
+	int conns;
+	struct options options; // that they were made with
+	struct conn own; // of the transport's own broadcast, where it has one
 	const struct params *p;
 	const char *start; // JSON
 	struct measurement m;
@@ -157,6 +187,7 @@ struct scenario {
 	const char *name;
 	enum pattern pattern;
 	bool no_transport;
+	bool broadcast; // its roles are publisher and subscriber, in the place of client and server
 	size_t (*max_message)(const struct params *p);
 	void (*client)(struct side *s);
 	void (*server)(struct side *s);
@@ -170,16 +201,31 @@ struct op {
 	void (*prime)(void *self, int64_t now);
 	void (*drain)(void *self);
 	void (*begin)(void *self); // the window begins
+	// Of a window that others take part in: mark tells them that it begins and returns when, finish that it has ended.
+	// settle waits until they have all that was sent, which belongs to the window.
+	int64_t (*mark)(void *self);
+	void (*settle)(void *self);
+	void (*finish)(void *self);
 	void *self;
 };
 struct requester;
+void say(const char *word); // a line of the protocol
 // drive warms up and runs op through one window. r tells the server where it begins and ends; NULL: there is none.
 void drive(struct side *s, struct requester *r, const struct op *op);
 const char *latency_kind(const struct params *p);
 
 // Messages (exchange.c): the envelope, and who counts them.
 enum { ENVELOPE = 32, SMALL_MESSAGE = 4096 };
-enum kind { REQUEST = 1, REPLY = 2, MARK = 3, FINISH = 4 };
+enum kind { REQUEST = 1, REPLY = 2, MARK = 3, FINISH = 4, DATA = 5, HELLO = 6, NEXT = 7 };
+
+void put_envelope(unsigned char *msg, size_t n, uint64_t seq, int64_t stamp, enum kind k);
+_Noreturn void wrong_envelope(const unsigned char *msg, size_t n, uint64_t seq, enum kind k);
+// check_envelope dies if the message is not whole, or not the one expected.
+static inline void check_envelope(const unsigned char *msg, size_t n, uint64_t seq, enum kind k) {
+	if (n < ENVELOPE || get64(msg) != seq || get32(msg + 16) != k || get32(msg + 20) != n - ENVELOPE || get64(msg + 24))
+		wrong_envelope(msg, n, seq, k);
+}
+static inline uint32_t kind_of(const unsigned char *msg, size_t n) { return n < ENVELOPE ? 0 : get32(msg + 16); }
 
 struct requester {
 	struct conn *conn;
@@ -196,8 +242,11 @@ void serve(struct side *s, handler *handle, void *self);
 // answer is where a reply is made: a copy of a small request in out, or the request itself.
 unsigned char *answer(unsigned char *out, unsigned char *request, size_t n);
 uint32_t xorshift32(uint32_t x);
+// counter_message is an envelope and the pattern, as long as the payload says.
+size_t counter_size(const struct params *p);
+unsigned char *counter_message(const struct params *p);
 int effective_depth(struct side *s, size_t size);
 
-extern const struct scenario ping_pong, batch, pipeline, pipeline_batch, snapshot, lookup;
+extern const struct scenario ping_pong, batch, pipeline, pipeline_batch, snapshot, lookup, broadcast, data_rate;
 
 #endif

@@ -122,7 +122,7 @@ func TestBroadcastFacts(t *testing.T) {
 		l, p := publisher(t, o)
 		c := subscriber(t, l.Endpoint(), o)
 		heard(t, p, c)
-		for k, want := range map[string]string{"broadcast_socket": "pub", "broadcast_send_queue": x.queue, "broadcast_nodelay": "true"} {
+		for k, want := range map[string]string{"broadcast_socket": "pub", "broadcast_send_queue": x.queue, "broadcast_nodelay": "on"} {
 			if got := p.Facts()[k]; got != want {
 				t.Errorf("messages of %d B: the publisher's %s is %q, want %q", x.max, k, got, want)
 			}

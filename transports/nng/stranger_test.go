@@ -213,7 +213,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for k, want := range map[string]string{"socket": "pair", "nodelay": "false", "send_queue": "300", "recv_queue": "300"} {
+	for k, want := range map[string]string{"socket": "pair", "nodelay": "off", "send_queue": "300", "recv_queue": "300"} {
 		if got := c.Facts()[k]; got != want {
 			t.Errorf("%s is %q, want %q", k, got, want)
 		}

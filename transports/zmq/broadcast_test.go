@@ -94,12 +94,12 @@ func TestBroadcastFacts(t *testing.T) {
 		}
 		defer c.Close()
 		heard(t, p, c)
-		for k, want := range map[string]string{"broadcast_socket": "PUB", "broadcast_hwm": x.hwm, "broadcast_nodelay": "true"} {
+		for k, want := range map[string]string{"broadcast_socket": "PUB", "broadcast_hwm": x.hwm, "broadcast_nodelay": "on"} {
 			if got := p.Facts()[k]; got != want {
 				t.Errorf("messages of %d B: the publisher's %s is %q, want %q", x.max, k, got, want)
 			}
 		}
-		for k, want := range map[string]string{"broadcast_socket": "SUB", "broadcast_recv_queue": "10", "broadcast_nodelay": "true"} {
+		for k, want := range map[string]string{"broadcast_socket": "SUB", "broadcast_recv_queue": "10", "broadcast_nodelay": "on"} {
 			if got := c.Facts()[k]; got != want {
 				t.Errorf("the subscriber's %s is %q, want %q", k, got, want)
 			}

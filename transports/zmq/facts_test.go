@@ -33,7 +33,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, server := pair(t, zmq.NewTCP(), transports.Options{})
-	for k, want := range map[string]string{"socket": "REQ", "nodelay": "true", "send_queue": "0"} {
+	for k, want := range map[string]string{"socket": "REQ", "nodelay": "on", "send_queue": "0"} {
 		if got := client.Facts()[k]; got != want {
 			t.Errorf("client's %s is %q, want %q", k, got, want)
 		}
@@ -46,7 +46,7 @@ func TestFacts(t *testing.T) {
 	}
 	client, server = pair(t, zmq.NewTCP(), transports.Options{Nagle: true, Pattern: transports.Stream})
 	for _, c := range []transports.Conn{client, server} {
-		if f := c.Facts(); f["nodelay"] != "false" {
+		if f := c.Facts(); f["nodelay"] != "off" {
 			t.Errorf("nodelay is %q with Nagle", f["nodelay"])
 		}
 	}

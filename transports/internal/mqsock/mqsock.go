@@ -93,7 +93,7 @@ func Facts(c net.Conn, facts map[string]string) {
 			continue
 		}
 		if o.flag {
-			facts[o.name] = strconv.FormatBool(v != 0)
+			facts[o.name] = map[bool]string{false: "off", true: "on"}[v != 0]
 		} else {
 			facts[o.name] = strconv.Itoa(v)
 		}
