@@ -39,6 +39,9 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if err != nil {
 		return usagef("%s: %w", dir, err)
 	}
+	if err := bench.CheckTempDir(); err != nil {
+		return usage(err)
+	}
 	ctx := cmd.Context()
 	if name := machine.Describe(ctx, machine.Options{Topology: &c.topology}).Name(); name != run.Machine {
 		return usagef("%s was measured on %q, this is %q: rows of two machines don't mix", dir, run.Machine, name)

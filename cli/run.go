@@ -100,6 +100,9 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 			return usagef("--shard %s: no cell is left for it: the %d cells make fewer groups", shard, len(whole))
 		}
 	}
+	if err := bench.CheckTempDir(); err != nil {
+		return usage(err)
+	}
 	ctx := cmd.Context()
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
 	e, err := openEvents(ctx, o.events, s)
