@@ -27,11 +27,36 @@ type Check struct {
 func Checks(e Environment, p Probes, roles int) []Check {
 	var all []Check
 	for _, group := range [][]Check{
-		coreChecks(e, roles), frequencyChecks(e), timeChecks(e, p), foreignChecks(e, roles), kernelChecks(e), placeChecks(e, p),
+		append(coreChecks(e, roles), fixed(coreMapCheck(p.Cores))), frequencyChecks(e), timeChecks(e, p), foreignChecks(e, roles), kernelChecks(e), placeChecks(e, p),
 	} {
 		all = append(all, group...)
 	}
 	return all
+}
+
+// The grades of a machine.
+const (
+	GradeA = "A" // nothing found
+	GradeB = "B" // warnings only: usable with the reservations that they name
+	GradeC = "C" // one thing will mislead
+	GradeD = "D" // several things will
+)
+
+// Grade is one of GradeA to GradeD. Unknown does not count.
+func Grade(checks []Check) string {
+	n := map[string]int{}
+	for _, c := range checks {
+		n[c.Status]++
+	}
+	switch {
+	case n[Bad] > 1:
+		return GradeD
+	case n[Bad] == 1:
+		return GradeC
+	case n[Warn] > 0:
+		return GradeB
+	}
+	return GradeA
 }
 
 // Worst is the worst status of some checks; Unknown does not count.
@@ -201,7 +226,20 @@ func timeChecks(e Environment, p Probes) []Check {
 			sleep.Status = Warn
 		}
 	}
-	return []Check{fixed(clock), fixed(sleep)}
+	slack := Check{
+		Name: "timer slack", Status: OK,
+		Effect: "the kernel may end a sleep that much later on purpose, which is added to each message that waits for its time",
+		Fix:    "run outside of the sandbox that forbids prctl(PR_SET_TIMERSLACK)",
+	}
+	switch {
+	case p.SlackError != "":
+		slack.Status, slack.Found = Warn, "can't be changed: "+p.SlackError
+	case p.SlackNs == 0:
+		slack.Status = Unknown
+	default:
+		slack.Found = duration(p.SlackNs) + " here; workers are started with 1 ns"
+	}
+	return []Check{fixed(clock), fixed(slack), fixed(sleep)}
 }
 
 // duration writes ns with a unit and three digits at most.

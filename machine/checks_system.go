@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"msgbench/pinning"
 )
 
 // foreignChecks are about others that use the machine, and about limits that it has from them.
@@ -47,6 +49,23 @@ func foreignChecks(e Environment, roles int) []Check {
 	case e.Busy != nil && *e.Busy > 0.05, e.Busy == nil && e.Load[0] > 0.5:
 		load.Status = Warn
 	}
+	free := Check{
+		Name: "free cores", Status: OK,
+		Effect: fmt.Sprintf("up to %d processes of a cell want a CPU that nobody else uses; on the others they wait for their turn", roles),
+		Fix:    "end what else runs, or name free ones: --pin client=A,server=B",
+	}
+	if e.Free == nil {
+		free.Status = Unknown
+	} else {
+		n, _ := pinning.ParseList(strings.TrimPrefix(*e.Free, "none"))
+		free.Found = fmt.Sprintf("%d of %d (CPU %s)", len(n), e.CPU.AllowedThreads, *e.Free)
+		switch {
+		case len(n) == 0:
+			free.Status = Bad
+		case len(n) < roles:
+			free.Status = Warn
+		}
+	}
 	quota := Check{
 		Name: "cgroup quota", Status: OK, Found: "none",
 		Effect: "a process that has used up its quota is stopped until the next period, up to 100 ms",
@@ -85,7 +104,7 @@ func foreignChecks(e Environment, roles int) []Check {
 	case e.Session == "wayland" || e.Session == "x11" || e.Session == "mir":
 		session.Status = Warn
 	}
-	return []Check{fixed(steal), fixed(load), fixed(memoryCheck(e.Memory)), fixed(quota), fixed(virtual), fixed(session)}
+	return []Check{fixed(steal), fixed(load), fixed(free), fixed(memoryCheck(e.Memory)), fixed(quota), fixed(virtual), fixed(session)}
 }
 
 func memoryCheck(m Memory) Check {
@@ -125,6 +144,20 @@ func kernelChecks(e Environment) []Check {
 	case "always":
 		pages.Status = Warn
 	}
+	huge := Check{
+		Name: "huge pages", Status: OK, Found: joined(prefixed("shared memory: ", e.ShmemPages), "none reserved"),
+		Effect: "what is reserved for them is lost to all else; with always for shared memory the rings of shm get them, and of no other transport",
+		Fix:    "sudo sysctl vm.nr_hugepages=0; echo never | sudo tee /sys/kernel/mm/transparent_hugepage/shmem_enabled",
+	}
+	if e.ReservedHuge > 0 {
+		huge.Found = joined(prefixed("shared memory: ", e.ShmemPages), size(e.ReservedHuge)+" reserved")
+	}
+	switch {
+	case e.HugePages == "" && e.ShmemPages == "" && e.ReservedHuge == 0:
+		huge.Status, huge.Found = Unknown, ""
+	case e.ShmemPages == "always" || e.ShmemPages == "force" || e.ReservedHuge > e.Memory.Total/2 && e.Memory.Total > 0:
+		huge.Status = Warn
+	}
 	mitigations := Check{
 		Name: "kernel mitigations", Status: OK, Found: "none active",
 		Effect: "they make each system call and switch dearer, so pipe, uds and tcp lose more than shm does",
@@ -150,7 +183,7 @@ func kernelChecks(e Environment) []Check {
 			mtu.Status = Warn
 		}
 	}
-	return []Check{fixed(pages), fixed(mitigations), fixed(mtu)}
+	return []Check{fixed(pages), fixed(huge), fixed(mitigations), fixed(mtu)}
 }
 
 // Room that a run needs.
@@ -238,6 +271,14 @@ func featureCheck(features map[string]string) Check {
 		c.Found = strings.Join(there, ", ")
 	}
 	return c
+}
+
+// prefixed puts a word before a text that is there.
+func prefixed(word, s string) string {
+	if s == "" {
+		return ""
+	}
+	return word + s
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", share*100) }

@@ -12,7 +12,8 @@ func good() Probes {
 	free := int64(8 << 30)
 	return Probes{
 		SleepP50Ns: 4_000, SleepMaxNs: 40_000, TempDir: "/tmp", TempFS: "tmpfs", TempFree: free, ShmFree: &free, OpenFiles: 65536,
-		Features: map[string]string{"fifo": "", "memfd": "", "seqpacket": ""},
+		Features: map[string]string{"fifo": "", "memfd": "", "seqpacket": ""}, SlackNs: 50_000,
+		Cores: &CoreMap{CPUs: []int{0, 1}, Of: 2, Ns: [][]float64{{0, 90}, {90, 0}}},
 	}
 }
 
@@ -36,18 +37,18 @@ func TestChecksOfMachines(t *testing.T) {
 		busy, steal *float64
 		want        string
 	}{
-		{"server", 3, share(0.01), share(0), "power profile unknown"},
+		{"server", 3, share(0.01), share(0), "power profile unknown, free cores unknown"},
 		{"laptop", 3, share(0.02), share(0), "isolated cores warn, SMT warn, governor warn, power profile bad, turbo warn, idle states warn, " +
-			"session warn, kernel mitigations warn"},
+			"free cores unknown, session warn, kernel mitigations warn"},
 		{"container", 3, share(0.3), share(0.02), "cores warn, isolated cores warn, SMT warn, governor unknown, power profile unknown, " +
-			"turbo unknown, idle states unknown, steal warn, load bad, free memory warn, cgroup quota bad, virtualization warn, " +
+			"turbo unknown, idle states unknown, steal warn, load bad, free cores unknown, free memory warn, cgroup quota bad, virtualization warn, " +
 			"session unknown, transparent huge pages warn, loopback MTU warn"},
 		{"docker-v1", 2, nil, nil, "isolated cores warn, governor unknown, power profile unknown, turbo unknown, idle states unknown, " +
-			"steal unknown, load unknown, free memory unknown, cgroup quota bad, virtualization warn, session unknown, " +
-			"transparent huge pages unknown, loopback MTU unknown"},
+			"steal unknown, load unknown, free cores unknown, free memory unknown, cgroup quota bad, virtualization warn, session unknown, " +
+			"transparent huge pages unknown, huge pages unknown, loopback MTU unknown"},
 		{"empty", 2, nil, nil, "cores bad, isolated cores warn, SMT unknown, governor unknown, power profile unknown, turbo unknown, " +
-			"idle states unknown, steal unknown, load unknown, free memory unknown, virtualization unknown, session unknown, " +
-			"transparent huge pages unknown, loopback MTU unknown"},
+			"idle states unknown, steal unknown, load unknown, free cores unknown, free memory unknown, virtualization unknown, session unknown, " +
+			"transparent huge pages unknown, huge pages unknown, loopback MTU unknown"},
 	} {
 		e := describe(t, c.machine)
 		e.Busy, e.Steal = c.busy, c.steal
@@ -113,6 +114,19 @@ func TestChecksOfProbes(t *testing.T) {
 		{func(e *Environment, _ *Probes) { e.Busy = share(0.1) }, "load warn"},
 		{func(e *Environment, _ *Probes) { e.Busy, e.Load = nil, []float64{9.5, 1, 1} }, "load bad"},
 		{func(e *Environment, _ *Probes) { e.Load = []float64{9.5, 1, 1} }, ""}, // it has passed: nothing runs now
+		{func(e *Environment, _ *Probes) { e.Free = nil }, "free cores unknown"},
+		{func(e *Environment, _ *Probes) { *e.Free = "0,5" }, "free cores warn"},
+		{func(e *Environment, _ *Probes) { *e.Free = "none" }, "free cores bad"},
+		{func(e *Environment, _ *Probes) { e.ShmemPages = "always" }, "huge pages warn"},
+		{func(e *Environment, _ *Probes) { e.ShmemPages = "advise" }, ""},
+		{func(e *Environment, _ *Probes) { e.ReservedHuge = e.Memory.Total/2 + 1 }, "huge pages warn"},
+		{func(_ *Environment, p *Probes) { p.SlackError = "operation not permitted" }, "timer slack warn"},
+		{func(_ *Environment, p *Probes) { p.SlackNs = 0 }, "timer slack unknown"},
+		{func(_ *Environment, p *Probes) { p.Cores = nil }, "core to core unknown"},
+		{func(_ *Environment, p *Probes) { p.Cores = &CoreMap{CPUs: []int{4}, Ns: [][]float64{{0}}} }, "core to core unknown"},
+		{func(_ *Environment, p *Probes) {
+			p.Cores = &CoreMap{CPUs: []int{0, 1, 2}, Of: 3, Ns: [][]float64{{0, 60, 300}, {60, 0, 0}, {300, 0, 0}}}
+		}, "core to core warn"},
 		{func(e *Environment, _ *Probes) { e.CPUQuota = 3.5 }, "cgroup quota warn"},
 		{func(e *Environment, _ *Probes) { e.CPUQuota = 16 }, ""},
 		{func(e *Environment, _ *Probes) { e.Memory.Limit = 100 << 20 }, "free memory bad"},
@@ -120,7 +134,8 @@ func TestChecksOfProbes(t *testing.T) {
 		{func(e *Environment, _ *Probes) { e.CPU.Governor = "performance, schedutil" }, "governor warn"},
 	} {
 		e, p := describe(t, "server"), good()
-		e.Busy, e.Steal, e.PowerProfile = share(0), share(0), "performance"
+		all := "0-7"
+		e.Busy, e.Steal, e.Free, e.PowerProfile = share(0), share(0), &all, "performance"
 		c.change(&e, &p)
 		checks := Checks(e, p, 3)
 		if got := judged(checks); got != c.want {
@@ -141,8 +156,9 @@ func TestChecksElsewhere(t *testing.T) {
 }
 
 func TestWorst(t *testing.T) {
-	for _, c := range []struct{ statuses, want string }{
-		{"", OK}, {OK, OK}, {Unknown, OK}, {"ok warn unknown", Warn}, {"warn bad ok", Bad}, {"bad warn", Bad},
+	for _, c := range []struct{ statuses, want, grade string }{
+		{"", OK, GradeA}, {OK, OK, GradeA}, {Unknown, OK, GradeA}, {"ok warn unknown", Warn, GradeB}, {"warn bad ok", Bad, GradeC},
+		{"bad warn", Bad, GradeC}, {"bad bad", Bad, GradeD},
 	} {
 		var checks []Check
 		for s := range strings.FieldsSeq(c.statuses) {
@@ -150,6 +166,9 @@ func TestWorst(t *testing.T) {
 		}
 		if got := Worst(checks); got != c.want {
 			t.Errorf("%q: %s, want %s", c.statuses, got, c.want)
+		}
+		if got := Grade(checks); got != c.grade {
+			t.Errorf("%q: grade %s, want %s", c.statuses, got, c.grade)
 		}
 	}
 }

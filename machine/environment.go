@@ -21,19 +21,21 @@ type Environment struct {
 	Arch         string   `json:"arch"`
 	Distribution string   `json:"distribution,omitempty"`
 	Kernel       string   `json:"kernel,omitempty"`
-	KernelBuild  string   `json:"kernel_build,omitempty"`  // tells the kind of preemption
-	BootOptions  []string `json:"boot_options,omitempty"`  // those that matter here
-	Mitigations  []string `json:"mitigations,omitempty"`   // of CPU faults, by name, that are on
-	HugePages    string   `json:"huge_pages,omitempty"`    // transparent ones: always, madvise or never
-	LoopbackMTU  int      `json:"loopback_mtu,omitempty"`  // bytes
-	Hypervisor   string   `json:"hypervisor,omitempty"`    // "none" where there surely is none
-	Container    string   `json:"container,omitempty"`     // docker, podman, kubernetes, …
-	CPUQuota     float64  `json:"cpu_quota,omitempty"`     // CPUs' worth of time that a cgroup grants; 0: no limit
-	Session      string   `json:"session,omitempty"`       // tty, wayland, x11, ssh, …
-	Desktop      string   `json:"desktop,omitempty"`       // GNOME, KDE, …
-	CI           bool     `json:"ci,omitempty"`            // a CI service runs this
-	Power        string   `json:"power,omitempty"`         // mains or battery
-	PowerProfile string   `json:"power_profile,omitempty"` // of the firmware: performance, balanced, …
+	KernelBuild  string   `json:"kernel_build,omitempty"`        // tells the kind of preemption
+	BootOptions  []string `json:"boot_options,omitempty"`        // those that matter here
+	Mitigations  []string `json:"mitigations,omitempty"`         // of CPU faults, by name, that are on
+	HugePages    string   `json:"huge_pages,omitempty"`          // transparent ones: always, madvise or never
+	ShmemPages   string   `json:"shmem_huge_pages,omitempty"`    // likewise, of shared memory
+	ReservedHuge int64    `json:"reserved_huge_bytes,omitempty"` // set aside for huge pages, in use or not
+	LoopbackMTU  int      `json:"loopback_mtu,omitempty"`        // bytes
+	Hypervisor   string   `json:"hypervisor,omitempty"`          // "none" where there surely is none
+	Container    string   `json:"container,omitempty"`           // docker, podman, kubernetes, …
+	CPUQuota     float64  `json:"cpu_quota,omitempty"`           // CPUs' worth of time that a cgroup grants; 0: no limit
+	Session      string   `json:"session,omitempty"`             // tty, wayland, x11, ssh, …
+	Desktop      string   `json:"desktop,omitempty"`             // GNOME, KDE, …
+	CI           bool     `json:"ci,omitempty"`                  // a CI service runs this
+	Power        string   `json:"power,omitempty"`               // mains or battery
+	PowerProfile string   `json:"power_profile,omitempty"`       // of the firmware: performance, balanced, …
 
 	CPU    CPU    `json:"cpu"`
 	Clock  Clock  `json:"clock"`
@@ -42,6 +44,7 @@ type Environment struct {
 	Load  []float64 `json:"load,omitempty"`        // mean runnable tasks of 1, 5 and 15 minutes
 	Busy  *float64  `json:"busy_share,omitempty"`  // share (0 to 1) of the allowed CPUs' time that was in use
 	Steal *float64  `json:"steal_share,omitempty"` // share that the hypervisor gave to others
+	Free  *string   `json:"free_cpus,omitempty"`   // list of the allowed CPUs that were in use or stolen for less than 5 % of the time
 
 	Go        string            `json:"go"`
 	GoEnv     map[string]string `json:"go_env,omitempty"` // variables that steer the runtime, where they are set
@@ -134,7 +137,7 @@ func Describe(ctx context.Context, o Options) Environment {
 	}
 	e.Clock.ResolutionNs, e.Clock.CostNs = measure.Resolution(50_000)
 	if o.StealOver > 0 {
-		e.Busy, e.Steal = watch(ctx, r, o.Topology.Allowed, o.StealOver)
+		e.Busy, e.Steal, e.Free = watch(ctx, r, o.Topology.Allowed, o.StealOver)
 	}
 	return e
 }

@@ -21,6 +21,11 @@ func describeFiles(e *Environment, r reader, t pinning.Topology, getenv func(str
 	e.BootOptions = bootOptions(r.text("proc/cmdline"))
 	e.Mitigations = mitigations(r)
 	e.HugePages = chosen(r.text("sys/kernel/mm/transparent_hugepage/enabled"))
+	e.ShmemPages = chosen(r.text("sys/kernel/mm/transparent_hugepage/shmem_enabled"))
+	info := r.text("proc/meminfo")
+	if n, err := strconv.ParseInt(field(info, "HugePages_Total", ":"), 10, 64); err == nil && n > 0 && n < 1<<30 {
+		e.ReservedHuge = n * kibibytes(field(info, "Hugepagesize", ":"))
+	}
 	if mtu, ok := r.number("sys/class/net/lo/mtu"); ok {
 		e.LoopbackMTU = int(mtu)
 	}

@@ -215,6 +215,35 @@ func TestStat(t *testing.T) {
 	}
 }
 
+func TestFree(t *testing.T) {
+	before := ParseStat("cpu0 100 0 0 800 0 0 0 0\ncpu1 100 0 0 800 0 0 0 0\ncpu2 100 0 0 800 0 0 0 0\n")
+	after := ParseStat("cpu0 103 0 0 900 0 0 0 0\ncpu1 110 0 0 890 0 0 0 0\ncpu2 101 0 0 890 0 0 0 9\n")
+	if got := pinning.FormatList(freeOf(before, after, []int{0, 1, 2, 7})); got != "0" {
+		t.Errorf("free: %s, want 0", got)
+	}
+}
+
+// A mark of a container is one only where no virtual machine's disk was made from its image.
+func TestContainerMark(t *testing.T) {
+	const ext4, overlay = "27 1 254:0 / / rw - ext4 /dev/vda rw\n", "500 400 0:60 / / rw,relatime - overlay overlay rw\n"
+	for _, c := range []struct{ mark, second, mounts, want string }{
+		{".dockerenv", "kthreadd", ext4, ""},
+		{".dockerenv", "kthreadd", "1 1 0:1 / / rw - rootfs rootfs rw\n" + ext4, ""},
+		{".dockerenv", "kthreadd", overlay, "docker"}, // docker run --pid=host
+		{".dockerenv", "", ext4, "docker"},
+		{".dockerenv", "sh", ext4, "docker"},
+		{".dockerenv", "kthreadd", "", "docker"},
+		{"run/.containerenv", "kthreadd", ext4, ""},
+		{"run/.containerenv", "", overlay, "podman"},
+		{"etc/hostname", "", overlay, ""},
+	} {
+		root := fstest.MapFS{c.mark: {}, "proc/self/mountinfo": {Data: []byte(c.mounts)}, "proc/2/comm": {Data: []byte(c.second + "\n")}}
+		if got := container(reader{root}, func(string) string { return "" }); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
 func TestMemoryType(t *testing.T) {
 	raw := func(kind byte, size, speed, set uint16) *fstest.MapFile {
 		b := make([]byte, 0x28)

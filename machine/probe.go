@@ -15,9 +15,12 @@ type Probes struct {
 	TempError  string            `json:"temp_error,omitempty"` // why nothing can be written there
 	TempFS     string            `json:"temp_fs,omitempty"`    // type of its file system
 	TempFree   int64             `json:"temp_free_bytes,omitempty"`
-	ShmFree    *int64            `json:"shm_free_bytes,omitempty"` // in /dev/shm
-	OpenFiles  int64             `json:"open_files,omitempty"`     // how many this process may have
-	Features   map[string]string `json:"features,omitempty"`       // by name, empty or why it is missing: fifo, memfd, …
+	ShmFree    *int64            `json:"shm_free_bytes,omitempty"`    // in /dev/shm
+	OpenFiles  int64             `json:"open_files,omitempty"`        // how many this process may have
+	SlackNs    int64             `json:"timer_slack_ns,omitempty"`    // of this process
+	SlackError string            `json:"timer_slack_error,omitempty"` // why it can't be changed
+	Cores      *CoreMap          `json:"cores,omitempty"`
+	Features   map[string]string `json:"features,omitempty"` // by name, empty or why it is missing: fifo, memfd, …
 }
 
 // sleeps is how many sleeps of 1 ms are measured.

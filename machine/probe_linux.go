@@ -46,6 +46,7 @@ func probeNative(p *Probes, dir string) {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
 		p.OpenFiles = int64(min(limit.Cur, 1<<62))
 	}
+	p.SlackNs, p.SlackError = timerSlack()
 	p.Features["affinity"] = say(tryAffinity())
 	p.Features["memfd"] = say(tryMemfd())
 	p.Features["seqpacket"] = say(trySeqpacket())
@@ -53,6 +54,26 @@ func probeNative(p *Probes, dir string) {
 		p.Features["fifo"] = say(unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
 		p.Features["socket file"] = say(trySocketFile(filepath.Join(dir, "socket")))
 	}
+}
+
+// timerSlack is how late a sleep of this process may end on purpose, and why a thread can't change that; empty where it can.
+func timerSlack() (ns int64, why string) {
+	type answer struct {
+		ns  int64
+		why string
+	}
+	got := make(chan answer)
+	go func() {
+		runtime.LockOSThread() // not unlocked: the thread ends with the slack that it was given
+		n, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+		if err != nil {
+			got <- answer{0, err.Error()}
+			return
+		}
+		got <- answer{int64(n), say(unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0))}
+	}()
+	a := <-got
+	return a.ns, a.why
 }
 
 // tryAffinity sets the mask that this thread has already.

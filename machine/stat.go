@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"msgbench/pinning"
 )
 
 // Ticks is how a CPU has spent its time since boot, in ticks of the kernel (mostly 10 ms).
@@ -65,20 +67,36 @@ func spent(before, after map[int]Ticks, cpus []int) (sum Ticks) {
 	return sum
 }
 
-// watch is the shares (0 to 1) of some CPUs' time that were in use and stolen during d; nil where the system does not tell.
-func watch(ctx context.Context, r reader, cpus []int, d time.Duration) (busy, steal *float64) {
+// freeShare is what may be taken of a CPU that counts as free.
+const freeShare = 0.05
+
+// watch is the shares (0 to 1) of some CPUs' time that were in use and stolen during d, and which of them were free; nil where
+// the system does not tell.
+func watch(ctx context.Context, r reader, cpus []int, d time.Duration) (busy, steal *float64, free *string) {
 	before := ParseStat(r.text("proc/stat"))
 	if len(before) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-	s := spent(before, ParseStat(r.text("proc/stat")), cpus)
+	after := ParseStat(r.text("proc/stat"))
+	s := spent(before, after, cpus)
 	if s.Total() <= 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	b, st := float64(s.Busy)/float64(s.Total()), float64(s.Steal)/float64(s.Total())
-	return &b, &st
+	list := pinning.FormatList(freeOf(before, after, cpus))
+	return &b, &st, &list
+}
+
+// freeOf is those of some CPUs of which less than freeShare was taken between two readings.
+func freeOf(before, after map[int]Ticks, cpus []int) (free []int) {
+	for _, id := range cpus {
+		if s := spent(before, after, []int{id}); s.Total() > 0 && float64(s.Busy+s.Steal) < freeShare*float64(s.Total()) {
+			free = append(free, id)
+		}
+	}
+	return free
 }

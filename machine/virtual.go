@@ -74,12 +74,29 @@ func container(r reader, getenv func(string) string) string {
 		}
 	}
 	switch {
+	case bare(r): // a virtual machine whose disk was made from a container's image keeps the image's marks
 	case r.exists(".dockerenv"):
 		return "docker"
 	case r.exists("run/.containerenv"):
 		return "podman"
 	}
 	return getenv("container")
+}
+
+// bare tells that this is the first PID namespace of the kernel, whose threads it shows, on a root that is no overlay.
+func bare(r reader) bool {
+	return r.text("proc/2/comm") == "kthreadd" && rootFS(r) != "" && rootFS(r) != "overlay"
+}
+
+// rootFS is the type of the file system of the root folder.
+func rootFS(r reader) (kind string) {
+	for line := range strings.Lines(r.text("proc/self/mountinfo")) {
+		own, source, ok := strings.Cut(line, " - ")
+		if f, s := strings.Fields(own), strings.Fields(source); ok && len(f) > 4 && len(s) > 0 && f[4] == "/" {
+			kind = s[0] // a later one is mounted over an earlier one
+		}
+	}
+	return kind
 }
 
 // CPUQuota is the CPUs' worth of time that the strictest cgroup above this process grants; 0 where none limits it.
