@@ -40,11 +40,7 @@ func (o *reportOptions) pictures(cmd *cobra.Command, docs []report.Document, s s
 
 // writeCharts writes each chart twice. The directory may be there; files of the same names are replaced.
 func writeCharts(dir string, d report.Document) error {
-	rows := d.Rows
-	for _, t := range d.References {
-		rows = append(rows[:len(rows):len(rows)], t.Rows...)
-	}
-	list := charts.Of(rows, d.Strips)
+	list := charts.Of(charts.Split(d.AllRows()), d.Strips)
 	if len(list) == 0 {
 		return errors.New("--charts: no row has a figure to draw")
 	}

@@ -20,6 +20,17 @@ type Document struct {
 	References []results.Table   // published figures, to be set beside the rows, never among them
 }
 
+// AllRows are the rows and those of the references.
+func (d *Document) AllRows() []*results.Row {
+	var list []*results.Row
+	for _, t := range append([]results.Table{d.Table}, d.References...) {
+		for i := range t.Rows {
+			list = append(list, &t.Rows[i])
+		}
+	}
+	return list
+}
+
 // Markdown is the report of a run: how it was measured, a table for each scenario, payload and rate, and the notes.
 func Markdown(d Document) string {
 	var b strings.Builder

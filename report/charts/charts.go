@@ -44,31 +44,29 @@ func (c Chart) Inline() string { return c.draw().svg(true, c.Title) }
 func (c Chart) PNG() ([]byte, error) { return c.draw().png() }
 
 // item is a row with what is asked of it again and again.
-type item struct {
+type item = *entry
+
+type entry struct {
 	*results.Row
-	line string // lineName
-	dims string
+	line  string // lineName
+	dims  string
+	place int // among all rows
 }
 
-// Of gives the charts in which the rows have something to show, by facet in the order in which facets first occur, then
-// by kind. strips are those of the run, if there is a journal.
-func Of(rows []results.Row, strips []stability.Strip) []Chart {
-	items := make([]item, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		d := dims(r)
-		items[i] = item{r, lineName(r, d), d}
-	}
-	s := selection{strips: make(map[string]*stability.Strip, len(strips)), styles: styles(items), names: map[string]int{}}
+// Of gives the charts in which the rows have something to show, by facet in the order of the groups, then by kind. strips
+// are those of the run, if there is a journal.
+func Of(facets []Group, strips []stability.Strip) []Chart {
+	s := selection{strips: make(map[string]*stability.Strip, len(strips)), styles: styles(facets), names: map[string]int{}}
 	for i := range strips {
 		s.strips[strips[i].Cell] = &strips[i]
 	}
-	facet := func(r item) Facet { return FacetOf(r.Row) }
-	s.where = len(groups(items, func(r item) string { return FacetOf(r.Row).Where() })) > 1
+	for _, f := range facets[:min(1, len(facets))] {
+		s.where = slices.ContainsFunc(facets, func(g Group) bool { return g.Where() != f.Where() })
+	}
 	var all []Chart
-	for _, list := range groups(items, facet) {
-		s.facet = facet(list[0])
-		slices.SortStableFunc(list, func(a, b item) int { return Compare(a.Row, b.Row) })
+	for _, f := range facets {
+		list := f.items
+		s.facet = f.Facet
 		s.out = nil
 		for _, g := range groups(list, pointOf) {
 			s.throughput(g)
@@ -123,15 +121,39 @@ func groups[K comparable](rows []item, key func(item) K) [][]item {
 
 // styles gives each name a style of its own, so that a transport looks the same in all charts. Plain names come first: the
 // first eight have a colour to themselves.
-func styles(rows []item) map[string]int {
-	m := map[string]int{}
-	for _, plain := range []bool{true, false} {
-		for _, r := range rows {
-			if !strings.Contains(r.line, " ") == plain && (r.Throughput.OK() || r.P50Us.OK()) {
-				if _, ok := m[r.line]; !ok {
-					m[r.line] = len(m)
-				}
+func styles(facets []Group) map[string]int {
+	// In the order in which they occur among all rows, whatever the facets.
+	type named struct {
+		line  string
+		place int
+	}
+	var plain, other []named
+	seen := map[string]int{} // index from 1: of plain above 0, of other below
+	for _, f := range facets {
+		for _, r := range f.items {
+			if !r.Throughput.OK() && !r.P50Us.OK() {
+				continue
 			}
+			at, known := seen[r.line]
+			switch {
+			case known && at > 0:
+				plain[at-1].place = min(plain[at-1].place, r.place)
+			case known:
+				other[-at-1].place = min(other[-at-1].place, r.place)
+			case strings.Contains(r.line, " "):
+				other = append(other, named{r.line, r.place})
+				seen[r.line] = -len(other)
+			default:
+				plain = append(plain, named{r.line, r.place})
+				seen[r.line] = len(plain)
+			}
+		}
+	}
+	m := make(map[string]int, len(seen))
+	for _, list := range [][]named{plain, other} {
+		slices.SortFunc(list, func(a, b named) int { return cmp.Compare(a.place, b.place) })
+		for _, n := range list {
+			m[n.line] = len(m)
 		}
 	}
 	return m

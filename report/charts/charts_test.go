@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestGolden(t *testing.T) {
 	table, strips := example.Table()
 	seen := map[Kind]bool{}
-	for _, c := range Of(table.Rows, strips) {
+	for _, c := range Of(split(table.Rows), strips) {
 		if seen[c.Kind] {
 			continue
 		}
@@ -62,8 +62,8 @@ func golden(t *testing.T, name, got string) {
 // TestNames: the charts of a run have file names of their own, and the same ones every time.
 func TestNames(t *testing.T) {
 	table, strips := example.Table()
-	list := Of(table.Rows, strips)
-	again := Of(table.Rows, strips)
+	list := Of(split(table.Rows), strips)
+	again := Of(split(table.Rows), strips)
 	seen := map[string]bool{}
 	for i, c := range list {
 		if seen[c.Name] || !regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`).MatchString(c.Name) {
@@ -85,7 +85,7 @@ func TestNames(t *testing.T) {
 func TestNothingToShow(t *testing.T) {
 	table, _ := example.Table()
 	kindsOf := func(rows ...results.Row) (k []Kind) {
-		for _, c := range Of(rows, nil) {
+		for _, c := range Of(split(rows), nil) {
 			k = append(k, c.Kind)
 		}
 		return k
@@ -128,7 +128,7 @@ func TestHostile(t *testing.T) {
 			strips[i].Points[n].Value = values[n%5]
 		}
 	}
-	list := Of(table.Rows, strips)
+	list := Of(split(table.Rows), strips)
 	for _, c := range list {
 		for _, svg := range []string{c.SVG(), c.Inline()} {
 			d := xml.NewDecoder(strings.NewReader(svg))
@@ -161,7 +161,7 @@ func TestHostile(t *testing.T) {
 func TestPNG(t *testing.T) {
 	table, strips := example.Table()
 	seen := map[Kind]bool{}
-	for _, c := range Of(table.Rows, strips) {
+	for _, c := range Of(split(table.Rows), strips) {
 		if seen[c.Kind] {
 			continue
 		}
@@ -201,4 +201,12 @@ func count(img image.Image) map[rgb]int {
 		}
 	}
 	return n
+}
+
+func split(rows []results.Row) []Group {
+	var list []*results.Row
+	for i := range rows {
+		list = append(list, &rows[i])
+	}
+	return Split(list)
 }

@@ -128,6 +128,9 @@ func (s *selection) median(k Kind, title, what, xName string, rows []item, x fun
 
 // pairs is the heat map of clients and servers.
 func (s *selection) pairs(rows []item) {
+	if len(rows) < 3 {
+		return
+	}
 	r := rows[0]
 	h := heat{title: "Client × server", cells: map[[2]string]heatCell{}, more: rate(r.Row) == 1e18, label: duration}
 	what := "p50 of the " + s.facet.latency()

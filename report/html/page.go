@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -53,6 +54,16 @@ func Page(docs ...report.Document) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
+	size := 64 << 10
+	for _, r := range p.Runs {
+		for _, s := range r.Sections {
+			size += len(s.Rows)
+			for _, c := range slices.Concat(s.Late, s.Charts, s.Tail) {
+				size += len(c)
+			}
+		}
+	}
+	b.Grow(size) // doubling a buffer of tens of MB takes longer than filling it
 	if err := t.Execute(&b, p); err != nil {
 		return nil, err
 	}
@@ -94,8 +105,9 @@ type section struct {
 	ID, Title, Where string
 	Charts, Tail     []template.HTML // Tail: those that are many, folded
 	Head             []column
-	Rows, Late       template.HTML // Late: those beyond firstRows
-	Count            int           // of rows
+	Rows             template.HTML
+	Late             []template.HTML // those beyond firstRows
+	Count            int             // of rows
 }
 
 func newRun(id int, d report.Document, several bool) run {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"msgbench/report"
 	"msgbench/report/charts"
@@ -26,34 +28,21 @@ const openCharts = 2
 // sections are the facets of a run in the order in which they first occur. Rows of samples that never measured anything
 // don't know their kind of latency: they stand with those of the same scenario and loop.
 func sections(id int, d report.Document) []section {
-	rows := slices.Clone(d.Rows)
-	for _, t := range d.References {
-		rows = append(rows, t.Rows...)
-	}
+	rows := d.AllRows()
 	adopt(rows)
-	var order []charts.Facet
-	byFacet := map[charts.Facet][]*results.Row{}
-	for i := range rows {
-		r := &rows[i]
-		f := charts.FacetOf(r)
-		if byFacet[f] == nil {
-			order = append(order, f)
-		}
-		byFacet[f] = append(byFacet[f], r)
-	}
+	facets := charts.Split(rows)
 	drawn := map[charts.Facet][]charts.Chart{}
-	for n, c := range charts.Of(rows, d.Strips) {
+	for n, c := range charts.Of(facets, d.Strips) {
 		if n < maxCharts {
 			drawn[c.Facet] = append(drawn[c.Facet], c)
 		}
 	}
 	var list []section
-	for n, f := range order {
+	for n, f := range facets {
 		s := section{ID: fmt.Sprintf("s%d-%d", id, n+1), Title: clean(f.Title()), Where: clean(f.Where())}
-		slices.SortStableFunc(byFacet[f], charts.Compare)
-		s.table(byFacet[f])
+		s.table(f.Rows)
 		of := map[charts.Kind]int{}
-		for _, c := range drawn[f] {
+		for _, c := range drawn[f.Facet] {
 			of[c.Kind]++
 			svg := template.HTML(c.Inline()) // its text is escaped there
 			if c.Kind == charts.Samples || of[c.Kind] > openCharts {
@@ -67,23 +56,33 @@ func sections(id int, d report.Document) []section {
 	return list
 }
 
-// adopt fills in the kind of latency of rows that have no figures.
-func adopt(rows []results.Row) {
+// adopt fills in the kind of latency of rows that have no figures, in copies of them.
+func adopt(rows []*results.Row) {
+	if !slices.ContainsFunc(rows, func(r *results.Row) bool { return r.Latency == "" }) {
+		return
+	}
 	key := func(r *results.Row) charts.Facet {
 		f := charts.FacetOf(r)
 		f.Latency = ""
 		return f
 	}
 	known := map[charts.Facet]string{}
-	for i := range rows {
-		r := &rows[i]
-		if k := key(r); r.Latency != "" && known[k] == "" {
+	for _, r := range rows {
+		if r.Latency == "" {
+			continue
+		}
+		if k := key(r); known[k] == "" {
 			known[k] = r.Latency
 		}
 	}
-	for i := range rows {
-		if r := &rows[i]; r.Latency == "" {
-			r.Latency = known[key(r)]
+	for i, r := range rows {
+		if r.Latency != "" {
+			continue
+		}
+		if latency := known[key(r)]; latency != "" {
+			own := *r
+			own.Latency = latency
+			rows[i] = &own
 		}
 	}
 }
@@ -147,7 +146,15 @@ func (s *section) table(rows []*results.Row) {
 		}
 	}
 	first := min(firstRows, len(rows))
-	s.Rows, s.Late = s.markup(rows[:first]), s.markup(rows[first:])
+	s.Rows = s.markup(rows[:first])
+	// In parts, one for each processor.
+	parts := slices.Collect(slices.Chunk(rows[first:], 1+(len(rows)-first)/runtime.GOMAXPROCS(0)))
+	s.Late = make([]template.HTML, len(parts))
+	var done sync.WaitGroup
+	for i, part := range parts {
+		done.Go(func() { s.Late[i] = s.markup(part) })
+	}
+	done.Wait()
 }
 
 // markup has a line for each row: page.js cuts it there.
@@ -214,22 +221,24 @@ func keys(r *results.Row) string {
 
 // filters offer what occurs; one value is no choice, but its place in the keys stays.
 func filters(docs []report.Document) []filter {
+	var all [][]*results.Row
+	for _, d := range docs {
+		all = append(all, d.AllRows())
+	}
 	list := make([]filter, len(filterColumns))
 	for i, c := range filterColumns {
 		seen := map[string]bool{}
-		add := func(rows []results.Row) {
-			for j := range rows {
-				if k := key(c.of(&rows[j])); k != "" && !seen[k] {
-					seen[k] = true
+		list[i].Name = c.name
+		for _, rows := range all {
+			for _, r := range rows {
+				raw := c.of(r)
+				if seen[raw] {
+					continue
+				}
+				seen[raw] = true
+				if k := key(raw); k != "" && !slices.Contains(list[i].Choices, k) {
 					list[i].Choices = append(list[i].Choices, k)
 				}
-			}
-		}
-		list[i].Name = c.name
-		for _, d := range docs {
-			add(d.Rows)
-			for _, t := range d.References {
-				add(t.Rows)
 			}
 		}
 		slices.SortFunc(list[i].Choices, func(a, b string) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b)) })
