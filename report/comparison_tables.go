@@ -132,7 +132,7 @@ func reliability(b *strings.Builder, all []group, where func(*results.Row) strin
 			if p50, p99 := r.P50Us.Or(0), r.P99Us.Or(0); p50 > 0 && p99 > 0 {
 				tail = fmt.Sprintf("%.1f", p99/p50)
 			}
-			status := r.Verdict
+			status := verdictText(r.Row)
 			if r.Reason != "" {
 				status += ": " + r.Reason
 			}

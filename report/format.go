@@ -3,6 +3,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 
@@ -84,4 +85,16 @@ func orText(s, other string) string {
 		return other
 	}
 	return s
+}
+
+// verdictText is the verdict of a row, and how its metric drifts over the rounds where that is more than noise.
+func verdictText(r *results.Row) string {
+	if r.Trend == "" {
+		return r.Verdict
+	}
+	text := r.Verdict + ", " + r.Trend
+	if v, ok := r.DriftPct.Value(); ok {
+		text += fmt.Sprintf(" %.3g %%", math.Abs(v))
+	}
+	return text
 }

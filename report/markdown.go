@@ -111,7 +111,7 @@ func (g group) markdown(b *strings.Builder, refs *references) {
 		if paced {
 			c = append(c, exact(r.SvcP50Us, 2), exact(r.SvcP99Us, 2), exact(r.LateP99, 2))
 		}
-		verdict := r.Verdict
+		verdict := verdictText(r.Row)
 		if r.Reason != "" {
 			verdict += ": " + r.Reason
 		}

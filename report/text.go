@@ -50,7 +50,7 @@ func (g group) text() string {
 		if g.lossy() {
 			row = append(row, count(r.MessagesPerS), r.lostPct())
 		}
-		t.AppendRow(append(row, micros(r.P50Us), micros(r.P99Us), exact(r.TotalCPU, 0), r.Verdict))
+		t.AppendRow(append(row, micros(r.P50Us), micros(r.P99Us), exact(r.TotalCPU, 0), verdictText(r.Row)))
 	}
 	s := trimRight(t.Render())
 	// Reasons stand below: in the table they would make every line wrap.
@@ -70,15 +70,24 @@ func trimRight(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// drifts counts rows whose metric drifts.
+const drifts = "drifts"
+
 // Legend explains the marks that the rows need, in a line; empty if none.
 func Legend(rows []results.Row) string {
 	n := map[string]int{}
 	for _, r := range rows {
 		n[r.Verdict]++
+		if r.Trend != "" {
+			n[drifts]++
+		}
 	}
 	var parts []string
 	if k := n[results.Unstable]; k > 0 {
 		parts = append(parts, fmt.Sprintf("~ %s: not to be relied on, not ranked", plural(k, "unstable row")))
+	}
+	if k := n[drifts]; k > 0 {
+		parts = append(parts, plural(k, "row")+" falling or rising: over the rounds, by more than noise")
 	}
 	if k := n[results.Failed]; k > 0 {
 		parts = append(parts, plural(k, "cell")+" failed")

@@ -172,6 +172,11 @@ func (r *Row) check() error {
 	default:
 		return fmt.Errorf("column verdict: %q is not a verdict", r.Verdict)
 	}
+	switch r.Trend {
+	case "", Falling, Rising:
+	default:
+		return fmt.Errorf("column trend: %q is neither falling nor rising", r.Trend)
+	}
 	if rate, err := strconv.Atoi(r.TargetRPS); r.TargetRPS != "" && r.TargetRPS != "max" && (err != nil || rate < 1) {
 		return fmt.Errorf("column target_rps: %q is neither max nor a rate", r.TargetRPS)
 	}
@@ -183,7 +188,7 @@ func (r *Row) check() error {
 
 // laterColumns came after files of this version had been published. Where one is missing it was not measured, so files of
 // before stay readable, and the version stays what it is.
-var laterColumns = []string{"steal_pct", "foreign_pct", "disturbed", "disturbed_kept", "router_peak_per_s", "router_sustained_per_s"}
+var laterColumns = []string{"trend", "steal_pct", "foreign_pct", "disturbed", "disturbed_kept", "router_peak_per_s", "router_sustained_per_s"}
 
 func checkHeader(header []string) error {
 	want := Columns()

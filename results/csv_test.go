@@ -30,7 +30,7 @@ func full() Row {
 		SvcP50Us: N(43.5), SvcP95Us: N(70), SvcP99Us: N(119), LateP99: N(25),
 		ClientCPU: N(20.5), ServerCPU: N(18.25), BrokerCPU: N(0), PacerCPU: N(60), TotalCPU: N(38.75), CPUNsOp: N(38750),
 		Sent: N(249960), Received: N(249960), Lost: N(0), Duplicated: N(0), Reordered: N(0),
-		Samples: N(5), CoreSamples: N(3), CoreRatio: N(1.02), RawRatio: N(1.4), DriftPct: N(-0.5),
+		Samples: N(5), CoreSamples: N(3), CoreRatio: N(1.02), RawRatio: N(1.4), DriftPct: N(-0.5), Trend: Falling,
 		RoutedPeak: N(10060), RoutedSteady: N(9999), StealPct: N(0.4), ForeignPct: N(3.25), Disturbed: N(2), DisturbedKept: N(1),
 		Hops: N(1), RequestBytes: N(98), ResponseBytes: N(98), RSSBytes: N(12582912), RSSSlope: N(-0.25),
 		Pin: "default", CPURelation: "core", Machine: "desk, 8 cores", Source: "measured", Verdict: Oversubscribed,
@@ -117,6 +117,7 @@ func TestCSVOfAnEarlierMsgbench(t *testing.T) {
 	want := table()
 	for i := range want.Rows {
 		r := &want.Rows[i]
+		r.Trend = ""
 		r.StealPct, r.ForeignPct, r.Disturbed, r.DisturbedKept, r.RoutedPeak, r.RoutedSteady = Num{}, Num{}, Num{}, Num{}, Num{}, Num{}
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -151,7 +152,7 @@ func TestCSVRoundTrip(t *testing.T) {
 					*f = N((r.Float64() - 0.3) * math.Pow(10, float64(r.IntN(25)-4)))
 				}
 			case *string:
-				if name := v.Type().Field(i).Name; name != "Verdict" && name != "TargetRPS" && name != "Cell" {
+				if name := v.Type().Field(i).Name; name != "Verdict" && name != "TargetRPS" && name != "Cell" && name != "Trend" {
 					*f = words[r.IntN(len(words))]
 				}
 			}
@@ -210,8 +211,8 @@ func TestBadCSV(t *testing.T) {
 		{"doubled column", swap(",p99_us,", ",p95_us,"), `f.csv:7: column "p95_us" stands twice`},
 		{"unknown column", swap(",p99_us,", ",p98_us,"), `f.csv:7: unknown column "p98_us"`},
 		{"further column", swap(header, header+",more"), `f.csv:7: unknown column "more"`},
-		{"row cut short", swap(",measured,skipped,not measured: the run was interrupted", ",measured"), "f.csv:9: want 78 fields: the row was cut short or has too many"},
-		{"row too long", swap("was interrupted\n", "was interrupted,1\n"), "f.csv:9: want 78 fields: the row was cut short or has too many"},
+		{"row cut short", swap(",measured,skipped,not measured: the run was interrupted", ",measured"), "f.csv:9: want 79 fields: the row was cut short or has too many"},
+		{"row too long", swap("was interrupted\n", "was interrupted,1\n"), "f.csv:9: want 79 fields: the row was cut short or has too many"},
 		{"last row cut in a word", strings.TrimSuffix(string(good), "rupted\n"), "f.csv:9: no line feed at the end: the file was cut short"},
 		{"last line feed missing", strings.TrimSuffix(string(good), "\n"), "f.csv:9: no line feed at the end: the file was cut short"},
 		{"cut within quotes, at a line feed", strings.Join(lines[:7], "") + "\"ping\n", `f.csv:8: extraneous or missing " in quoted-field`},
@@ -223,7 +224,8 @@ func TestBadCSV(t *testing.T) {
 		{"underscore", swap("9998.4,9990", "1_000,9990"), `f.csv:8: column throughput: "1_000" is not a number`},
 		{"blank", swap("9998.4,9990", " 9998.4,9990"), `f.csv:8: column throughput: " 9998.4" is not a number`},
 		{"not a number", swap("9998.4,9990", "fast,9990"), `f.csv:8: column throughput: "fast" is not a number`},
-		{"bad number in the last row", swap(",0,,,,,,,,,,,,,,,,,measured,skipped", ",zero,,,,,,,,,,,,,,,,,measured,skipped"), `f.csv:9: column samples: "zero" is not a number`},
+		{"bad number in the last row", swap(",0,,,,,,,,,,,,,,,,,,measured,skipped", ",zero,,,,,,,,,,,,,,,,,,measured,skipped"), `f.csv:9: column samples: "zero" is not a number`},
+		{"unknown trend", swap(",falling,", ",sinking,"), `f.csv:8: column trend: "sinking" is neither falling nor rising`},
 		{"unknown verdict", swap("measured,skipped", "measured,good"), `f.csv:9: column verdict: "good" is not a verdict`},
 		{"no verdict", swap("measured,skipped", "measured,"), `f.csv:9: column verdict: "" is not a verdict`},
 		{"target that is none", swap("closed,max", "closed,-1"), `f.csv:9: column target_rps: "-1" is neither max nor a rate`},

@@ -10,6 +10,12 @@ const (
 	Imported = "imported"
 )
 
+// The words of Row.Trend.
+const (
+	Falling = "falling"
+	Rising  = "rising"
+)
+
 // Publishable tells whether rankings, comparisons and floors may use rows of this verdict.
 func Publishable(verdict string) bool {
 	return verdict == Stable || verdict == Recovered || verdict == Oversubscribed
@@ -82,11 +88,12 @@ type Row struct {
 	Duplicated Num `csv:"duplicated"`
 	Reordered  Num `csv:"reordered"`
 
-	Samples     Num `csv:"samples"`
-	CoreSamples Num `csv:"core_samples"`
-	CoreRatio   Num `csv:"core_ratio"`
-	RawRatio    Num `csv:"raw_ratio"`
-	DriftPct    Num `csv:"drift_pct"`
+	Samples     Num    `csv:"samples"`
+	CoreSamples Num    `csv:"core_samples"`
+	CoreRatio   Num    `csv:"core_ratio"`
+	RawRatio    Num    `csv:"raw_ratio"`
+	DriftPct    Num    `csv:"drift_pct"` // change of the metric from the first round to the last
+	Trend       string `csv:"trend"`     // Falling or Rising where that is more than noise
 
 	// What others took of the machine meanwhile (see Interference), as shares of the CPUs of the valid samples.
 	StealPct      Num `csv:"steal_pct"`

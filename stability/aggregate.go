@@ -56,7 +56,7 @@ func (a *aggregator) row(j judged) results.Row {
 	for i, s := range j.valid {
 		rounds[i] = s.Round
 	}
-	row.DriftPct = results.N(drift(rounds, j.metric))
+	row.DriftPct, row.Trend = results.N(drift(rounds, j.metric)), j.trend
 	return row
 }
 

@@ -2,6 +2,7 @@ package stability
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ const (
 	NoteIncomplete = "incomplete"       // decided on fewer samples than asked for
 	NotePrecise    = "precision"        // how precise the row is, where the run was to be
 	NoteImprecise  = "precision missed" // it is not as precise as it was to be, and why
+	NoteDrift      = "drift"            // the metric changes over the rounds by more than noise would
 	NoteOutlier    = "raw outlier"      // the core holds, all samples together would not
 	NoteRejected   = "rejected"         // measured, but not what was asked for (schedule not kept, ramp), and measured again
 	NoteDisturbed  = "disturbed"        // others had the CPUs for too long
@@ -59,7 +61,7 @@ func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
 	var notes []Note
 	for _, j := range list {
 		for _, n := range slices.Concat(
-			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), outlierNote(run.Policy, j),
+			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), driftNote(j), outlierNote(run.Policy, j),
 			rejectedNotes(j), disturbedNotes(j), ceilingNote(j),
 		) {
 			n.Cell = j.key
@@ -165,6 +167,21 @@ func precisionNote(p results.Policy, j judged) []Note {
 		n.Kind = NoteImprecise
 	}
 	return []Note{n}
+}
+
+// driftNote tells what changes, from when to when, and how probable that is without a drift.
+func driftNote(j judged) []Note {
+	if j.trend == "" {
+		return nil
+	}
+	rounds := make([]int, len(j.valid))
+	for i, s := range j.valid {
+		rounds[i] = s.Round
+	}
+	verb := map[string]string{results.Falling: "falls", results.Rising: "rises"}[j.trend]
+	text := fmt.Sprintf("%s %s by %s from round %d to round %d (p %.2g; of the cells marked so, about 1 in 20 does not drift): %s", j.name, verb,
+		percent(math.Abs(drift(rounds, j.metric))/100), slices.Min(rounds), slices.Max(rounds), j.trendP, j.figures())
+	return []Note{{Kind: NoteDrift, Text: text}}
 }
 
 // outlierNote is rule 4.

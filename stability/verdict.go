@@ -16,7 +16,9 @@ type judged struct {
 	reason  string
 	attempt attempt // that decided; zero for a cell without samples
 	known   capacity
-	state   state // of that attempt
+	state   state  // of that attempt
+	trend   string // Falling or Rising where its metric drifts; else empty
+	trendP  float64
 	finding
 }
 
@@ -53,6 +55,7 @@ func judgeAll(p results.Policy, groups []cellSamples) []judged {
 			list[i] = judge(p, g, capacityOf(g.cell, atMax))
 		}
 	}
+	markDrift(list)
 	return list
 }
 

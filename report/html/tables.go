@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -131,7 +132,17 @@ var columns = []column{
 	{"CPUs", "how those of the two sides are related", true, func(r *results.Row) field { return field{Text: clean(r.CPURelation)} }},
 	{"wait", "", true, func(r *results.Row) field { return field{Text: clean(r.Wait)} }},
 	{"samples", "valid ones", false, plain(func(r *results.Row) results.Num { return r.Samples })},
+	{"drift", "of throughput at max, else of p50 of the service time, over the rounds, where it is more than noise", true, func(r *results.Row) field { return field{Text: drift(r)} }},
 	{"reason", "of the verdict", true, func(r *results.Row) field { return field{Text: clean(r.Reason)} }},
+}
+
+// drift is how a row drifts over the rounds, where that is more than noise.
+func drift(r *results.Row) string {
+	v, ok := r.DriftPct.Value()
+	if r.Trend == "" || !ok {
+		return clean(r.Trend)
+	}
+	return fmt.Sprintf("%s %.3g %%", clean(r.Trend), math.Abs(v))
 }
 
 // table fills in the columns in which a row has something to say. A template would take ten seconds for 100,000 rows, so
