@@ -42,8 +42,8 @@ func countTime(n int64, rate int) time.Duration {
 	return time.Duration(n) * time.Second / time.Duration(rate)
 }
 
-// RunTime is about how long all samples of the cells take at least, without reruns: those that come before the policy looks
-// whether they are precise enough.
+// RunTime is about how long all samples of the cells take at least, with the calibration of each round, without reruns: those
+// that come before the policy looks whether they are precise enough.
 func RunTime(p results.Policy, cells []results.Cell) time.Duration {
 	least, _ := SampleCounts(p)
 	return timeOf(p, cells, least)
@@ -66,7 +66,7 @@ func SampleCounts(p results.Policy) (least, most int) {
 }
 
 func timeOf(p results.Policy, cells []results.Cell, rounds int) time.Duration {
-	var d time.Duration
+	d := calibrations(p, cells)
 	for _, c := range cells {
 		d += SampleTime(p, c)
 	}

@@ -55,7 +55,10 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt, from
 			left += SampleTime(m.run.Policy, c) * time.Duration(to-from)
 		}
 	}
+	calibrating := calibrations(m.run.Policy, cells)
+	left += calibrating * time.Duration(to-from)
 	for number := from; number < to; number++ {
+		left -= calibrating
 		m.budget.grant(m.run.Policy.Budget, len(cells))
 		said := false
 		var again []results.Cell
@@ -67,6 +70,9 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt, from
 				if !said {
 					m.progress.Round(RoundInfo{Attempt: attempt, Number: number, Of: to, Cells: len(cells)})
 					said = true
+					if err := m.calibrate(ctx, attempt); err != nil {
+						return err
+					}
 				}
 				m.progress.Before(c, m.at, m.total, m.scale(left))
 				if err := m.cell(ctx, c, attempt); err != nil {

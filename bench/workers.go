@@ -29,6 +29,7 @@ var defaultLimits = limits{ready: 10 * time.Second, grace: 10 * time.Second, sto
 
 // Workers is the Sampler that starts the workers of a cell's peers.
 type Workers struct {
+	exe      string          // this msgbench
 	peers    map[string]Peer // by name
 	policy   results.Policy
 	topology pinning.Topology
@@ -53,7 +54,7 @@ func NewWorkers(exe string, peers map[string]Peer, policy results.Policy, topolo
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Workers{peers: peers, policy: policy, topology: topology, plan: plan, dir: dir,
+	return &Workers{exe: exe, peers: peers, policy: policy, topology: topology, plan: plan, dir: dir,
 		spawner: pinning.NewSpawner(), janitor: j, limits: defaultLimits}, nil
 }
 

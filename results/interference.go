@@ -58,7 +58,7 @@ func (i *Interference) check() error {
 type Calibration struct {
 	// Of is the shard and the machine, in the journal of a merged run; else empty.
 	Of string `json:"of,omitempty"`
-	// LineNs and PipeNs are the medians in ns of a round trip between two processes on the CPUs of client and server: over two
+	// LineNs and PipeNs are the lower quartiles in ns of a round trip between two processes on the CPUs of client and server: over two
 	// cache lines in shared memory, each side spinning, and over two pipes, each side blocking. 0 where it failed.
 	LineNs float64 `json:"line_ns,omitempty"`
 	PipeNs float64 `json:"pipe_ns,omitempty"`

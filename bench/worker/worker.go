@@ -34,7 +34,7 @@ func Main(words []string, in io.Reader, out io.Writer) error {
 	}
 	onTerminate(w.leave)
 	go w.listen(in)
-	m, err := w.run(args)
+	m, err := w.measure(args)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", args.Role, err)
 		w.cleanUp()
@@ -141,6 +141,14 @@ func (w *worker) cleanUp() {
 			fmt.Fprintf(os.Stderr, "worker: close: %v\n", err)
 		}
 	}
+}
+
+// measure gives what this process has to say in the end.
+func (w *worker) measure(args protocol.Args) (any, error) {
+	if args.Scenario == results.CalibrationCell {
+		return w.calibrate(args)
+	}
+	return w.run(args)
 }
 
 // run takes the worker from connecting to its result.
