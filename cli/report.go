@@ -163,6 +163,7 @@ func loadRun(dir string) (d report.Document, err error) {
 	if err != nil {
 		return d, fmt.Errorf("%s: %w", journal, err)
 	}
+	d.Calibrations = stability.Calibrations(samples)
 	d.Samples = make(map[string][]results.Sample, len(cells))
 	for _, c := range cells {
 		d.Rows = append(d.Rows, c.Row)

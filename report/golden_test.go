@@ -103,7 +103,11 @@ func document() Document {
 
 	run := results.Run{Version: 1, Machine: "desk", Suite: "quick", Seed: 7, Policy: results.DefaultPolicy(),
 		Environment: []byte(`{"memory":{"type":"DDR5 5600 MT/s"}}`)}
-	d := Document{Name: "20260101T000000Z", Run: &run, Samples: map[string][]results.Sample{}}
+	d := Document{Name: "20260101T000000Z", Run: &run, Samples: map[string][]results.Sample{},
+		Calibrations: []stability.Calibration{{Series: []stability.Series{
+			{Name: "cache line", Rounds: []int{0, 1, 2, 2, 3, 4}, Ns: []float64{101.2, 99, 100, 100.5, 150, 98}},
+			{Name: "pipe", Rounds: []int{0, 1, 2, 2, 3, 4}, Ns: []float64{5210, 5300, 5190, 5200, 5900, 5000}},
+		}, Failed: []string{"round 3: client: <b>|killed|</b>"}}}}
 	for _, r := range rows {
 		c := results.Cell{Scenario: r.Scenario, Transport: r.Transport, Client: r.Client, Server: r.Server, Payload: results.NoPayload}
 		if v, ok := r.Payload.Value(); ok {

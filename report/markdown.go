@@ -8,16 +8,18 @@ import (
 	"msgbench/stability"
 )
 
-// Document is what a report is made of. Run, Samples, Notes and Strips are there only where the journal is.
+// Document is what a report is made of. Run, Samples, Notes, Strips and Calibrations are there only where the
+// journal is.
 type Document struct {
 	results.Table
-	Name       string                      // of the run directory or the CSV, without the folders above it
-	Run        *results.Run                // nil where only the CSV is known
-	Samples    map[string][]results.Sample // those that a row joins, by the key of its cell, in the order of the rounds
-	Notes      []stability.Note
-	Strips     []stability.Strip // for charts
-	Cut        int               // bytes at the end of the journal that a crash had cut off and that were left out
-	References []results.Table   // published figures, to be set beside the rows, never among them
+	Name         string                      // of the run directory or the CSV, without the folders above it
+	Run          *results.Run                // nil where only the CSV is known
+	Samples      map[string][]results.Sample // those that a row joins, by the key of its cell, in the order of the rounds
+	Notes        []stability.Note
+	Strips       []stability.Strip // for charts
+	Calibrations []stability.Calibration
+	Cut          int             // bytes at the end of the journal that a crash had cut off and that were left out
+	References   []results.Table // published figures, to be set beside the rows, never among them
 }
 
 // AllRows are the rows and those of the references.
@@ -43,6 +45,7 @@ func Markdown(d Document) string {
 		fmt.Fprintf(&b, "## %s\n\n", cell(g.title))
 		g.markdown(&b, refs)
 	}
+	calibrations(&b, d)
 	notes(&b, d)
 	refs.unused(&b)
 	return b.String()
@@ -53,6 +56,8 @@ const reading = `- Every cell ran in fresh processes, several times, in random o
 - Closed loop: the next message goes out when the reply is there. Paced loop: each goes out at its intended time; the
   latency columns then hold the response time (reply − intended), and the svc columns the service time (reply − sent).
 - CPU is per cent of one CPU over the window, client and server together. What the pacer spun is apart.
+- Samples that others on the machine took too much CPU time from were measured again, a part of all samples at most; those
+  beyond that count, and stand in brackets.
 - Rows marked ~ are unstable: they keep their figures, but they are not ranked and should not be quoted.
 `
 
@@ -116,7 +121,7 @@ func (g group) markdown(b *strings.Builder, refs *references) {
 			verdict += ": " + r.Reason
 		}
 		c = append(c, exact(r.ClientCPU, 1), exact(r.ServerCPU, 1), exact(r.TotalCPU, 1), r.CPURelation, r.Wait,
-			r.Samples.String(), verdict)
+			r.samples(), verdict)
 		for i := range c {
 			c[i] = cell(c[i])
 		}
@@ -126,6 +131,14 @@ func (g group) markdown(b *strings.Builder, refs *references) {
 		safeLine(b, c)
 	}
 	b.WriteString("\n")
+}
+
+// samples is how many the row joins, and how many of them were disturbed.
+func (r ranked) samples() string {
+	if n := r.DisturbedKept.Or(0); n > 0 {
+		return fmt.Sprintf("%s (%g disturbed)", r.Samples, n)
+	}
+	return r.Samples.String()
 }
 
 func notes(b *strings.Builder, d Document) {

@@ -25,11 +25,14 @@ type Result struct {
 	Old, New    string      // paths of two runs, or the names of two sides
 	Margin      float64
 	Differences []Difference
-	Cells       []Cell   // those of both, in the order of the old run, or the pairs
-	OnlyOld     []string // keys
-	OnlyNew     []string
-	Tests       int // how many p values were adjusted together
-	Means       []Mean
+	// Calibrations are what both runs measured without any transport; Uncalibrated says why there is nothing to compare there.
+	Calibrations []Calibrated
+	Uncalibrated string
+	Cells        []Cell   // those of both, in the order of the old run, or the pairs
+	OnlyOld      []string // keys
+	OnlyNew      []string
+	Tests        int // how many p values were adjusted together
+	Means        []Mean
 }
 
 // Difference is a fact of the two runs that is not the same.
@@ -75,6 +78,7 @@ func Compare(old, new source.Set, margin float64) (Result, error) {
 	}
 	r := Result{Old: old.Path, New: new.Path, Margin: margin, Differences: differences(&old, &new)}
 	byKey := new.ByKey()
+	r.calibrate(&old, &new)
 	several := severalMachines(&old) || severalMachines(&new)
 	for i := range old.Cells {
 		o := &old.Cells[i]
@@ -92,7 +96,9 @@ func Compare(old, new source.Set, margin float64) (Result, error) {
 		}
 	}
 	r.decide()
-	r.means()
+	if r.Moved() == "" { // means of what can't be told would pass for something that can
+		r.means()
+	}
 	return r, nil
 }
 
@@ -240,7 +246,7 @@ func (r *Result) decide() {
 		}
 	}
 	r.Tests = len(p)
-	adjusted := holm(p)
+	adjusted, moved := holm(p), r.Moved()
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		c.Outcome = Unsure
@@ -249,6 +255,8 @@ func (r *Result) decide() {
 		}
 		c.PHolm, adjusted = adjusted[0], adjusted[1:]
 		switch {
+		case moved != "":
+			c.Reason = moved
 		case c.Lo >= 1-r.Margin && c.Hi <= 1+r.Margin:
 			c.Outcome = Same
 		case c.Lo <= 1 && c.Hi >= 1:

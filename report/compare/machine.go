@@ -53,18 +53,20 @@ func asCSV(r Result) ([]byte, error) {
 
 // The JSON of a result. A number that is not there is null.
 type jsonResult struct {
-	Run         string           `json:"run,omitempty"`   // of two sides,
-	Sides       *jsonSides       `json:"sides,omitempty"` // where old is A and new is B
-	Old         string           `json:"old"`
-	New         string           `json:"new"`
-	Margin      float64          `json:"margin"`
-	Tests       int              `json:"tests"`
-	Outcomes    map[string]int   `json:"outcomes"`
-	Differences []jsonDifference `json:"differences"`
-	Cells       []jsonCell       `json:"cells"`
-	OnlyOld     []string         `json:"only_old"`
-	OnlyNew     []string         `json:"only_new"`
-	Means       []jsonMean       `json:"geometric_means"`
+	Run          string           `json:"run,omitempty"`   // of two sides,
+	Sides        *jsonSides       `json:"sides,omitempty"` // where old is A and new is B
+	Old          string           `json:"old"`
+	New          string           `json:"new"`
+	Margin       float64          `json:"margin"`
+	Tests        int              `json:"tests"`
+	Outcomes     map[string]int   `json:"outcomes"`
+	Differences  []jsonDifference `json:"differences"`
+	Calibrations []jsonCalibrated `json:"calibrations"`
+	Uncalibrated string           `json:"uncalibrated,omitempty"` // why there are none
+	Cells        []jsonCell       `json:"cells"`
+	OnlyOld      []string         `json:"only_old"`
+	OnlyNew      []string         `json:"only_new"`
+	Means        []jsonMean       `json:"geometric_means"`
 }
 
 type jsonSides struct {
@@ -78,6 +80,18 @@ type jsonDifference struct {
 	Fact string `json:"fact"`
 	Old  string `json:"old"`
 	New  string `json:"new"`
+}
+
+type jsonCalibrated struct {
+	Name   string   `json:"name"`
+	Old    float64  `json:"old_ns"`
+	New    float64  `json:"new_ns"`
+	Ratio  *float64 `json:"ratio"`
+	Lo     *float64 `json:"ratio_lo"`
+	Hi     *float64 `json:"ratio_hi"`
+	Level  *float64 `json:"level"`
+	Rounds [2]int   `json:"rounds"`
+	Moved  bool     `json:"moved"`
 }
 
 type jsonMean struct {
@@ -119,6 +133,11 @@ func asJSON(r Result) ([]byte, error) {
 	}
 	for _, d := range r.Differences {
 		j.Differences = append(j.Differences, jsonDifference(d))
+	}
+	j.Calibrations, j.Uncalibrated = []jsonCalibrated{}, r.Uncalibrated
+	for _, c := range r.Calibrations {
+		j.Calibrations = append(j.Calibrations, jsonCalibrated{Name: c.Name, Old: c.Old, New: c.New, Ratio: pointer(c.Ratio, c.Tested),
+			Lo: pointer(c.Lo, c.Tested), Hi: pointer(c.Hi, c.Tested), Level: pointer(c.Level, c.Tested), Rounds: [2]int{c.NOld, c.NNew}, Moved: c.Moved})
 	}
 	for _, m := range r.Means {
 		j.Means = append(j.Means, jsonMean(m))

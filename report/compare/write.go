@@ -175,6 +175,9 @@ func asText(r Result) string {
 	for _, d := range r.Differences {
 		fmt.Fprintf(&b, "%s differs: old %s, new %s\n", plain.OneLine(d.Fact), orNone(d.Old), orNone(d.New))
 	}
+	for _, line := range r.calibrationLines() {
+		fmt.Fprintln(&b, plain.OneLine(line))
+	}
 	b.WriteString("\n")
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -205,7 +208,7 @@ func asText(r Result) string {
 		}
 	}
 	for _, c := range cells {
-		if c.Reason != "" {
+		if c.Reason != "" && c.Reason != r.Moved() { // said above, for all
 			fmt.Fprintf(&b, "  %s: %s\n", plain.OneLine(c.Key), plain.OneLine(c.Reason))
 		}
 	}
@@ -245,7 +248,10 @@ func asMarkdown(r Result) string {
 	for _, d := range r.Differences {
 		fmt.Fprintf(&b, "- %s differs: %s → %s\n", plain.Markdown(d.Fact), plain.Markdown(orNone(d.Old)), plain.Markdown(orNone(d.New)))
 	}
-	if len(r.Differences) > 0 {
+	for _, line := range r.calibrationLines() {
+		fmt.Fprintf(&b, "- %s\n", plain.Markdown(line))
+	}
+	if len(r.Differences) > 0 || len(r.calibrationLines()) > 0 {
 		b.WriteString("\n")
 	}
 	if len(r.Cells) > 0 {

@@ -83,19 +83,28 @@ type page struct {
 }
 
 type run struct {
-	ID       int
-	Name     string // where there are several
-	Facts    []results.Fact
-	Summary  []verdict
-	Count    int // rows
-	Sections []section
-	Notes    []note
-	Cut      int
+	ID           int
+	Name         string // where there are several
+	Facts        []results.Fact
+	Summary      []verdict
+	Count        int // rows
+	Sections     []section
+	Calibrations []calibration
+	Notes        []note
+	Cut          int
 }
 
 type verdict struct {
 	Name  string
 	Count int
+}
+
+// calibration is what the machine did over the rounds.
+type calibration struct {
+	About, Of string
+	Head      []string
+	Rows      [][]string
+	Says      []string
 }
 
 type note struct{ Cell, Kind, Text, Where string }
@@ -127,6 +136,13 @@ func newRun(id int, d report.Document, several bool) run {
 		if n[v] > 0 {
 			r.Summary = append(r.Summary, verdict{v, n[v]})
 		}
+	}
+	for _, c := range d.Calibrations {
+		x := calibration{About: report.CalibrationAbout, Of: clean(c.Of), Head: report.CalibrationHead, Rows: report.CalibrationRows(c)}
+		for _, s := range report.CalibrationSays(c, d.Run) {
+			x.Says = append(x.Says, clean(s))
+		}
+		r.Calibrations = append(r.Calibrations, x)
 	}
 	for _, x := range d.Notes {
 		t := note{Cell: clean(x.Cell), Kind: clean(x.Kind), Text: clean(x.Text)}

@@ -30,6 +30,9 @@ func TestGolden(t *testing.T) {
 	d := report.Document{Table: results.Table{Facts: table.Facts, Rows: rows}, Strips: strips, Name: "run-1", Cut: 17,
 		Notes: []stability.Note{{Kind: stability.NoteRerun, Cell: rows[0].Cell, Text: "attempt 0 <core> 1.41",
 			At: []stability.Place{{Line: 3, Round: 1}}}}}
+	d.Calibrations = []stability.Calibration{{Of: "shard 1/2 on <desk>", Series: []stability.Series{
+		{Name: "cache line", Rounds: []int{0, 1, 2}, Ns: []float64{101.2, 99, 150}}, {Name: "pipe", Rounds: []int{0, 1, 2}, Ns: []float64{5210, 5300, 5190}},
+	}, Failed: []string{"round 4: <killed>"}}}
 	data, err := Page(d)
 	if err != nil {
 		t.Fatal(err)

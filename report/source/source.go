@@ -17,10 +17,11 @@ import (
 
 // Set is what a run directory or a CSV holds.
 type Set struct {
-	Path  string
-	Run   results.Run // zero for a CSV without a run beside it, but for Facts
-	Cells []Cell      // all that were planned; of a CSV, its rows
-	Cut   int         // bytes at the end of the journal that a crash had cut off and that were left out
+	Path         string
+	Run          results.Run // zero for a CSV without a run beside it, but for Facts
+	Cells        []Cell      // all that were planned; of a CSV, its rows
+	Calibrations []stability.Calibration
+	Cut          int // bytes at the end of the journal that a crash had cut off and that were left out
 }
 
 // Cell is a cell, its row, and the samples that the row joins.
@@ -71,7 +72,7 @@ func loadRun(dir string) (Set, error) {
 	if err != nil {
 		return Set{}, fmt.Errorf("%s: %w", journal, err)
 	}
-	s := Set{Path: dir, Run: run, Cut: cut, Cells: make([]Cell, len(judged))}
+	s := Set{Path: dir, Run: run, Cut: cut, Calibrations: stability.Calibrations(samples), Cells: make([]Cell, len(judged))}
 	for i, j := range judged {
 		s.Cells[i] = Cell{Judged: j}
 	}
@@ -95,7 +96,7 @@ func withJournal(path string, t results.Table) (Set, error) {
 		return Set{}, err
 	}
 	run.Run.Facts = t.Facts
-	s.Run, s.Cut = run.Run, run.Cut
+	s.Run, s.Cut, s.Calibrations = run.Run, run.Cut, run.Calibrations
 	byKey := run.ByKey()
 	for i := range s.Cells {
 		c := &s.Cells[i]

@@ -19,6 +19,8 @@ type Cell struct {
 	Ops    []int64 // operations of each sample's window of one second
 	P50    []int64 // service time of each sample in ns; one for all if it has one value, 10 µs if none
 	Failed string  // the reason of one failed sample, instead of samples
+	// Calibrations stand in the run for no cell of its own: cache line and pipe in ns, a pair a round. Any of the cells may have them.
+	Calibrations [][2]float64
 	// Buckets is about how many buckets a histogram has, for tests of speed; 4 if it is 0.
 	Buckets int
 }
@@ -58,6 +60,10 @@ func Write(dir string, cells ...Cell) error {
 	for round := 0; ; round++ {
 		any := false
 		for _, c := range cells {
+			if round < len(c.Calibrations) {
+				samples = append(samples, results.Sample{Cell: results.CalibrationCell, Round: round, Outcome: results.Calibrated,
+					Calibration: &results.Calibration{LineNs: c.Calibrations[round][0], PipeNs: c.Calibrations[round][1]}})
+			}
 			if round < len(c.Ops) {
 				samples = append(samples, c.sample(round))
 				any = true
