@@ -59,6 +59,14 @@ func MaxRunTime(p results.Policy, cells []results.Cell) time.Duration {
 	return d
 }
 
+// DisturbedTime is about how long it takes to measure disturbed samples again, at most.
+func DisturbedTime(p results.Policy, cells []results.Cell) time.Duration {
+	if p.MaxInterference == 0 {
+		return 0
+	}
+	return time.Duration(p.Budget * float64(MaxRunTime(p, cells)))
+}
+
 // SampleCounts is how many samples a cell gets at least and at most in an attempt.
 func SampleCounts(p results.Policy) (least, most int) {
 	looks := stability.Looks(p)

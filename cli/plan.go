@@ -47,10 +47,11 @@ type planned struct {
 	Placement    string         `json:"placement"`
 	Placements   []plannedPlace `json:"placements"`
 	Policy       results.Policy `json:"policy"`
-	Seconds      float64        `json:"seconds"`                   // about, at least, without reruns
-	MaxSeconds   float64        `json:"max_seconds"`               // about, at most: more than Seconds with a precision
-	RerunSeconds float64        `json:"rerun_seconds"`             // what reruns may add at most, about
-	CeilingSecs  float64        `json:"ceiling_seconds,omitempty"` // of the search for ceilings, about
+	Seconds      float64        `json:"seconds"`                     // about, at least, without reruns
+	MaxSeconds   float64        `json:"max_seconds"`                 // about, at most: more than Seconds with a precision
+	RerunSeconds float64        `json:"rerun_seconds"`               // what reruns may add at most, about
+	DisturbedSec float64        `json:"disturbed_seconds,omitempty"` // what disturbed samples may add at most, about, reruns aside
+	CeilingSecs  float64        `json:"ceiling_seconds,omitempty"`   // of the search for ceilings, about
 	Cells        []plannedCell  `json:"cells"`
 	Rounds       [][]string     `json:"rounds"` // keys in the order of each round
 }
@@ -91,6 +92,7 @@ func makePlan(c chosen) planned {
 	}
 	p.Seconds = bench.RunTime(c.policy, run).Seconds()
 	p.MaxSeconds = bench.MaxRunTime(c.policy, run).Seconds()
+	p.DisturbedSec = bench.DisturbedTime(c.policy, run).Seconds()
 	p.CeilingSecs = bench.CeilingTime(c.policy, run).Seconds()
 	if c.policy.Reruns > 0 && least >= 3 {
 		p.RerunSeconds = p.MaxSeconds
@@ -116,6 +118,9 @@ func (p planned) summary() string {
 	}
 	if p.RerunSeconds > 0 {
 		text += fmt.Sprintf("; reruns of cells that fall short may add up to %s", seconds(p.RerunSeconds))
+	}
+	if p.DisturbedSec >= 0.5 {
+		text += fmt.Sprintf("; disturbed samples up to %s", seconds(p.DisturbedSec))
 	}
 	if p.CeilingSecs > 0 {
 		text += fmt.Sprintf("; the search for ceilings takes about %s", seconds(p.CeilingSecs))

@@ -145,6 +145,11 @@ func (w *worker) cleanUp() {
 
 // measure gives what this process has to say in the end.
 func (w *worker) measure(args protocol.Args) (any, error) {
+	if args.Mlock {
+		if err := lockMemory(); err != nil {
+			return nil, fmt.Errorf("lock memory: %w", err)
+		}
+	}
 	if args.Scenario == results.CalibrationCell {
 		return w.calibrate(args)
 	}
@@ -156,11 +161,6 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 	scenario, err := scenarios.Find(args.Scenario)
 	if err != nil {
 		return nil, err
-	}
-	if args.Mlock {
-		if err := lockMemory(); err != nil {
-			return nil, fmt.Errorf("lock memory: %w", err)
-		}
 	}
 	side := &scenarios.Side{
 		Role: args.Role,

@@ -42,6 +42,10 @@ func (r *Result) calibrate(old, new *source.Set) {
 		r.Uncalibrated = fmt.Sprintf("calibrations are not compared: the placement differs: old %s, new %s", old.Run.Pin, new.Run.Pin)
 		return
 	}
+	if x, y := old.Run.Policy, new.Run.Policy; x.RT != y.RT || x.Mlock != y.Mlock {
+		r.Uncalibrated = "calibrations are not compared: real-time priority or locked memory differ"
+		return
+	}
 	for _, o := range a[0].Series {
 		for _, n := range b[0].Series {
 			if o.Name == n.Name {
