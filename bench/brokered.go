@@ -28,8 +28,8 @@ func (e *execution) startBroker(ctx context.Context) error {
 	if err := p.expect(ctx, protocol.Ready, &ready, e.w.limits.ready); err != nil {
 		return err
 	}
-	if err := checkEndpoints(ready.Endpoints, 1); err != nil {
-		return fmt.Errorf("%s: %w", p.name, err)
+	if err := p.arrived(ready, 1); err != nil {
+		return err
 	}
 	e.broker = ready.Endpoints[0]
 	return nil

@@ -16,7 +16,7 @@ const lastWords = 300 * time.Millisecond
 func (e *execution) watch(p *process) {
 	<-p.exited
 	time.Sleep(lastWords)
-	e.died(fmt.Errorf("%s ended: %s", p.name, p.exitReason()))
+	e.died(fmt.Errorf("%s ended: %s", p.label(), p.exitReason()))
 }
 
 // blame looks for the cause of the driver's failure: when another process is the one that broke, the driver only saw the
@@ -30,7 +30,7 @@ func (e *execution) blame(driver *process, err error) error {
 		case l, ok := <-p.lines:
 			if !ok {
 				<-p.exited
-				return fmt.Errorf("%s ended: %s (%w)", p.name, p.exitReason(), err)
+				return fmt.Errorf("%s ended: %s (%w)", p.label(), p.exitReason(), err)
 			}
 			if l.word == protocol.Error || l.err != nil {
 				return fmt.Errorf("%w (%w)", p.take(l, protocol.Result, nil), err)
@@ -46,7 +46,7 @@ func (e *execution) end(runErr error) error {
 	var errs []error
 	wait := e.w.limits.stop
 	if runErr != nil {
-		wait = leaveTime // its standard input ends, so it removes what it made and leaves
+		wait = e.w.limits.leave // its standard input ends, so it removes what it made and leaves
 	}
 	for _, p := range e.processes {
 		if runErr == nil {
@@ -59,7 +59,7 @@ func (e *execution) end(runErr error) error {
 	for _, p := range e.processes {
 		err := p.endBy(deadline, wait)
 		if runErr == nil && err != nil {
-			errs = append(errs, fmt.Errorf("%s after its result: %w", p.name, err))
+			errs = append(errs, fmt.Errorf("%s after its result: %w", p.label(), err))
 		}
 		errs = append(errs, e.w.janitor.forget(p.cmd.Process.Pid))
 	}

@@ -39,7 +39,7 @@ func (e *execution) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	if e.placed, err = Place(e.w.plan, e.w.topology, e.cell); err != nil {
+	if e.placed, err = PlaceOn(e.w.plan, e.w.topology, e.w.host, e.cell); err != nil {
 		return err
 	}
 	e.dir = filepath.Join(e.w.dir, fmt.Sprint(e.w.samples))
@@ -59,13 +59,9 @@ func (e *execution) run(ctx context.Context) error {
 	if err := e.readPlacement(); err != nil {
 		return err
 	}
-	start := protocol.StartInfo{PIDs: map[string][]int{}}
-	for _, p := range e.processes {
-		start.PIDs[p.role] = append(start.PIDs[p.role], p.cmd.Process.Pid)
-	}
 	witness := e.witness()
 	for _, p := range e.processes {
-		if err := p.say(protocol.Start, start); err != nil {
+		if err := p.say(protocol.Start, e.startInfo(p)); err != nil {
 			return err
 		}
 	}
@@ -104,6 +100,9 @@ func (e *execution) run(ctx context.Context) error {
 	if err := e.scenario.Join(e.params, &m, others); err != nil {
 		return err
 	}
+	if e.w.host != nil {
+		borrowCPU(&m, others)
+	}
 	if err := join(&m, others); err != nil {
 		return err
 	}
@@ -112,6 +111,20 @@ func (e *execution) run(ctx context.Context) error {
 	}
 	e.sample.Measurement = &m
 	return nil
+}
+
+// startInfo is what a process is told at the start: the PIDs of those that it can see, in all roles.
+func (e *execution) startInfo(to *process) protocol.StartInfo {
+	s := protocol.StartInfo{PIDs: map[string][]int{}}
+	for _, p := range e.processes {
+		switch {
+		case to.home == nil && p.home == nil:
+			s.PIDs[p.role] = append(s.PIDs[p.role], p.cmd.Process.Pid)
+		case to == p, to.home != nil && p.home != nil && to.home.Space != "" && to.home.Space == p.home.Space:
+			s.PIDs[p.role] = append(s.PIDs[p.role], p.home.PID)
+		}
+	}
+	return s
 }
 
 // startAll starts the processes, those that listen first, and returns the driver once all of them are connected.
@@ -173,11 +186,23 @@ func (e *execution) startListening(ctx context.Context, role scenarios.Role, ind
 		if err != nil {
 			return nil, err
 		}
-		if err := checkEndpoints(ready.Endpoints, role.Conns); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+		if err := p.arrived(ready, role.Conns); err != nil {
+			return nil, err
 		}
 		return ready.Endpoints, nil
 	}
+}
+
+// arrived takes what a process says that listens.
+func (p *process) arrived(ready protocol.ReadyInfo, conns int) error {
+	if err := checkEndpoints(ready.Endpoints, conns); err != nil {
+		return fmt.Errorf("%s: %w", p.label(), err)
+	}
+	if p.host != nil && ready.Home == nil {
+		return fmt.Errorf("%s: ready without its PID there", p.label())
+	}
+	p.home = ready.Home
+	return nil
 }
 
 func checkEndpoints(endpoints []string, want int) error {
@@ -206,14 +231,19 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 	}
 	name := processName(role, index)
 	var profile string
-	if e.w.profiles != "" && peer == BuiltIn {
+	var host *Host
+	if role.Listens {
+		host = e.w.host
+	}
+	if e.w.profiles != "" && peer == BuiltIn && host == nil {
 		profile = filepath.Join(e.w.profiles, fmt.Sprintf("%s.%03d.%s.pprof", strings.ReplaceAll(e.cell.Key(), "/", "_"), e.w.samples, name))
 	}
-	p, err := startProcess(e.w.spawner, e.w.peers[peer].Path, name, protocol.Args{
+	args := protocol.Args{
 		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
 		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
 		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Profile: profile, Mlock: e.w.policy.Mlock, Dims: dims,
-	}, pinning.Options{CPUs: e.placed[name], RT: e.w.policy.RT})
+	}
+	p, err := e.w.start(args, e.w.peers[peer].Path, name, host, pinning.Options{CPUs: e.placed[name], RT: e.w.policy.RT})
 	if err != nil {
 		return nil, err
 	}
@@ -226,16 +256,19 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 func (e *execution) readPlacement() error {
 	for _, p := range e.processes {
 		pl := results.Placement{PID: p.cmd.Process.Pid, Asked: e.placed[p.name]}
-		if e.w.topology.CanPin {
+		switch {
+		case p.home != nil:
+			pl.PID, pl.Host, pl.Allowed = p.home.PID, p.host.Name, p.home.CPUs
+		case e.w.topology.CanPin:
 			allowed, err := pinning.ReadBack(pl.PID)
 			if err != nil {
 				return fmt.Errorf("placement of the %s: %w", p.name, err)
 			}
 			pl.Allowed = allowed
-			if len(pl.Asked) > 0 && pinning.FormatList(pl.Asked) != pinning.FormatList(allowed) {
-				return fmt.Errorf("the %s runs on CPU %s where %s was asked for", p.name,
-					pinning.FormatList(allowed), pinning.FormatList(pl.Asked))
-			}
+		}
+		if (p.home != nil || e.w.topology.CanPin) && len(pl.Asked) > 0 && pinning.FormatList(pl.Asked) != pinning.FormatList(pl.Allowed) {
+			return fmt.Errorf("the %s runs on CPU %s where %s was asked for", p.label(),
+				pinning.FormatList(pl.Allowed), pinning.FormatList(pl.Asked))
 		}
 		if e.w.policy.RT > 0 || e.w.policy.Mlock {
 			if err := e.readScheduling(p.name, &pl); err != nil {
@@ -273,7 +306,10 @@ func (e *execution) relation() string {
 		if p == driver {
 			continue
 		}
-		r := pinning.Relation(e.w.topology, e.sample.Placement[driver.name].Allowed, e.sample.Placement[p.name].Allowed)
+		r := pinning.Remote
+		if p.host == driver.host {
+			r = pinning.Relation(e.w.topology, e.sample.Placement[driver.name].Allowed, e.sample.Placement[p.name].Allowed)
+		}
 		if !slices.Contains(words, r) {
 			words = append(words, r)
 		}

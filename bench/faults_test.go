@@ -164,7 +164,7 @@ func testWorkers(t *testing.T) *Workers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.limits = limits{ready: 3 * time.Second, grace: 3 * time.Second, stop: time.Second}
+	w.limits = limits{ready: 3 * time.Second, grace: 3 * time.Second, stop: time.Second, leave: leaveTime}
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)

@@ -141,7 +141,10 @@ type witness struct {
 func (e *execution) witness() *witness {
 	w := &witness{e: e, ok: true}
 	for _, p := range e.processes {
-		c, err := measure.ProcessCPU(p.cmd.Process.Pid)
+		if p.pid() == 0 {
+			continue // on another host, of which nothing is seen
+		}
+		c, err := measure.ProcessCPU(p.pid())
 		w.ok = w.ok && err == nil
 		w.clocks = append(w.clocks, c)
 		w.own = append(w.own, e.sample.Placement[p.name].Allowed...)
@@ -158,8 +161,11 @@ func (e *execution) witness() *witness {
 func (w *witness) counters() map[string]counters {
 	m := map[string]counters{}
 	for _, p := range w.e.processes {
+		if p.pid() == 0 {
+			continue
+		}
 		c := m[p.role]
-		c.read(p.cmd.Process.Pid)
+		c.read(p.pid())
 		m[p.role] = c
 	}
 	return m

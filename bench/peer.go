@@ -1,13 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -66,49 +62,28 @@ const (
 
 // DescribePeer asks the program at path what it can do.
 func DescribePeer(ctx context.Context, path string) (Peer, error) {
-	ctx, cancel := context.WithTimeout(ctx, describeTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "worker", "--describe")
-	cmd.WaitDelay = time.Second
-	out, err := cmd.StdoutPipe()
+	said, err := ask(ctx, []string{path, "worker", "--describe"}, describeTime)
 	if err != nil {
 		return Peer{}, err
 	}
-	if err := cmd.Start(); err != nil {
-		return Peer{}, err
-	}
-	said, readErr := io.ReadAll(io.LimitReader(out, describeSize))
-	if len(said) == describeSize {
-		cancel() // it may print for ever
-	}
-	err = cmd.Wait()
-	switch {
-	case len(said) == describeSize:
-		return Peer{}, fmt.Errorf("--describe printed %d KiB or more", describeSize>>10)
-	case ctx.Err() != nil:
-		return Peer{}, fmt.Errorf("--describe did not end within %s", describeTime)
-	}
-	if err := errors.Join(readErr, err); err != nil {
-		return Peer{}, fmt.Errorf("--describe: %w", err)
-	}
-	return parseHello(path, said)
+	p, _, err := parseHello(said)
+	p.Path = path
+	return p, err
 }
 
 // parseHello reads the answer to --describe.
-func parseHello(path string, said []byte) (Peer, error) {
-	first, _, _ := bytes.Cut(said, []byte("\n"))
-	word, rest, _ := strings.Cut(string(first), " ")
+func parseHello(said []byte) (p Peer, d protocol.Description, err error) {
+	word, rest, _ := strings.Cut(string(said), " ")
 	version, text, _ := strings.Cut(rest, " ")
 	if word != protocol.Hello {
-		return Peer{}, fmt.Errorf("--describe printed %q where %q was expected", shorten(string(first), 60), protocol.Hello)
+		return p, d, fmt.Errorf("--describe printed %q where %q was expected", shorten(string(said), 60), protocol.Hello)
 	}
 	if version != fmt.Sprint(protocol.Version) {
-		return Peer{}, fmt.Errorf("speaks version %q of the protocol, this msgbench version %d", shorten(version, 20), protocol.Version)
+		return p, d, fmt.Errorf("speaks version %q of the protocol, this msgbench version %d", shorten(version, 20), protocol.Version)
 	}
-	var d protocol.Description
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return Peer{}, fmt.Errorf("--describe: %w", err)
+		return p, d, fmt.Errorf("--describe: %w", err)
 	}
-	return Peer{Path: path, Transports: slices.Concat([]string{}, d.Transports), Scenarios: slices.Concat([]string{}, d.Scenarios),
-		FixedPort: !d.Port0, Versions: d.Versions}, nil
+	return Peer{Transports: slices.Concat([]string{}, d.Transports), Scenarios: slices.Concat([]string{}, d.Scenarios),
+		FixedPort: !d.Port0, Versions: d.Versions}, d, nil
 }

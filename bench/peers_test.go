@@ -199,7 +199,7 @@ func TestUnpluggedPeersLeave(t *testing.T) {
 				}
 				args := protocol.Args{Role: "server", Scenario: "ping-pong", Transport: transport, Payload: 8,
 					Duration: time.Second, WarmupMax: time.Second, Dir: dir, Ports: ports}
-				proc, err := startProcess(w.spawner, w.peers[p.Name].Path, "server", args, pinning.Options{})
+				proc, err := w.start(args, w.peers[p.Name].Path, "server", nil, pinning.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

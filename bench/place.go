@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 
 	"msgbench/pinning"
 	"msgbench/results"
@@ -30,6 +31,12 @@ func CellParams(c results.Cell) (scenarios.Params, error) {
 
 // Place puts the processes of a cell on CPUs, by the cell's own plan if it has one.
 func Place(plan pinning.Plan, t pinning.Topology, c results.Cell) (map[string][]int, error) {
+	return PlaceOn(plan, t, nil, c)
+}
+
+// PlaceOn is Place where the processes that listen are on another host, unless that is nil: each host then places its own, by
+// its own topology. Two hosts that are one machine place them together.
+func PlaceOn(plan pinning.Plan, t pinning.Topology, h *Host, c results.Cell) (map[string][]int, error) {
 	s, err := scenarios.Find(c.Scenario)
 	if err != nil {
 		return nil, err
@@ -43,14 +50,30 @@ func Place(plan pinning.Plan, t pinning.Topology, c results.Cell) (map[string][]
 			return nil, err
 		}
 	}
-	var names []string
+	var here, there []string
 	if Brokered(c) {
-		names = append(names, results.Broker)
+		there = append(there, results.Broker)
 	}
 	for _, role := range s.Roles(p) {
 		for i := range role.Processes {
-			names = append(names, processName(role, i))
+			if role.Listens {
+				there = append(there, processName(role, i))
+			} else {
+				here = append(here, processName(role, i))
+			}
 		}
 	}
-	return plan.Place(t, names)
+	if h == nil || h.Here {
+		return plan.Place(t, append(there, here...))
+	}
+	placed, err := plan.PlaceApart(t, here)
+	if err != nil {
+		return nil, err
+	}
+	others, err := plan.PlaceApart(h.Topology, there)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", h.Name, err)
+	}
+	maps.Copy(placed, others)
+	return placed, nil
 }

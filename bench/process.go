@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"msgbench/bench/protocol"
+	"msgbench/machine"
 	"msgbench/pinning"
 )
 
@@ -26,7 +27,9 @@ const stderrTail = 4 << 10
 // process is one running worker.
 type process struct {
 	role   string
-	name   string // the role, with a number where there are several
+	name   string         // the role, with a number where there are several
+	host   *Host          // on which it runs, started by cmd; nil: here
+	home   *protocol.Home // where there, once it is ready; nil: here
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	lines  chan line
@@ -45,21 +48,21 @@ type line struct {
 
 // startProcess starts a worker. It is pinned from its first instruction, has a process group of its own, so that a
 // terminal's Ctrl-C reaches the runner alone, and ends when its standard input does.
-func startProcess(sp *pinning.Spawner, path, name string, args protocol.Args, o pinning.Options) (*process, error) {
-	p := &process{role: args.Role, name: name, lines: make(chan line, 16), quit: make(chan struct{}), exited: make(chan struct{})}
-	p.cmd = exec.Command(path, append([]string{"worker"}, args.Words()...)...)
+func startProcess(sp *pinning.Spawner, words []string, name, role string, host *Host, o pinning.Options) (*process, error) {
+	p := &process{role: role, name: name, host: host, lines: make(chan line, 16), quit: make(chan struct{}), exited: make(chan struct{})}
+	p.cmd = exec.Command(words[0], words[1:]...)
 	p.cmd.Stderr = &p.stderr
 	ownGroup(p.cmd)
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.name, err)
+		return nil, fmt.Errorf("start %s: %w", p.label(), err)
 	}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.name, err)
+		return nil, fmt.Errorf("start %s: %w", p.label(), err)
 	}
 	if err := sp.Start(p.cmd, o); err != nil {
-		return nil, fmt.Errorf("start %s %s: %w", p.name, path, err)
+		return nil, fmt.Errorf("start %s %s: %w", p.label(), words[0], err)
 	}
 	go p.read(stdout)
 	return p, nil
@@ -103,11 +106,11 @@ func (p *process) expect(ctx context.Context, word string, v any, within time.Du
 	case l, ok := <-p.lines:
 		if !ok {
 			<-p.exited
-			return fmt.Errorf("%s ended before %q: %s", p.name, word, p.exitReason())
+			return fmt.Errorf("%s ended before %q: %s", p.label(), word, p.exitReason())
 		}
 		return p.take(l, word, v)
 	case <-timer.C:
-		return fmt.Errorf("%s hangs: no %q within %s", p.name, word, within)
+		return fmt.Errorf("%s hangs: no %q within %s", p.label(), word, within)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -116,23 +119,26 @@ func (p *process) expect(ctx context.Context, word string, v any, within time.Du
 func (p *process) take(l line, word string, v any) error {
 	switch {
 	case l.err != nil:
-		return fmt.Errorf("%s %w", p.name, l.err)
+		return fmt.Errorf("%s %w", p.label(), l.err)
 	case l.word == protocol.Error:
 		var e protocol.ErrorInfo
 		if err := json.Unmarshal([]byte(l.rest), &e); err != nil || e.Reason == "" {
-			return fmt.Errorf("%s failed without a reason", p.name)
+			return fmt.Errorf("%s failed without a reason", p.label())
 		}
 		if e.PortTaken {
 			return fmt.Errorf("%w: %s", errPortTaken, oneLine(e.Reason))
 		}
+		if p.host != nil {
+			return fmt.Errorf("%s: %s", p.host.Name, oneLine(e.Reason))
+		}
 		return errors.New(oneLine(e.Reason))
 	case l.word != word:
-		return fmt.Errorf("%s printed %q where %q was expected", p.name, shorten(l.word+" "+l.rest, 60), word)
+		return fmt.Errorf("%s printed %q where %q was expected", p.label(), shorten(l.word+" "+l.rest, 60), word)
 	case v == nil:
 		return nil
 	}
 	if err := json.Unmarshal([]byte(l.rest), v); err != nil {
-		return fmt.Errorf("%s: %s: %w", p.name, word, err)
+		return fmt.Errorf("%s: %s: %w", p.label(), word, err)
 	}
 	return nil
 }
@@ -144,17 +150,40 @@ func (p *process) say(word string, v any) error {
 		return err
 	}
 	if _, err := p.stdin.Write(data); err != nil {
-		return fmt.Errorf("%s does not listen: %w", p.name, err)
+		return fmt.Errorf("%s does not listen: %w", p.label(), err)
 	}
 	return nil
 }
 
 // exitReason says how the process ended; valid once exited is closed.
 func (p *process) exitReason() string {
-	if p.err == nil {
-		return "exit status 0"
+	s := "exit status 0"
+	if p.err != nil {
+		s = p.err.Error()
 	}
-	return p.err.Error()
+	if p.host != nil {
+		s += p.stderr.because() // of what was to start it there
+	}
+	return s
+}
+
+// label names the process for people.
+func (p *process) label() string {
+	if p.host != nil {
+		return p.name + " on " + p.host.Name
+	}
+	return p.name
+}
+
+// pid is the process itself, where this system knows it; else 0. What was started here for one of another host is not it.
+func (p *process) pid() int {
+	switch {
+	case p.host == nil:
+		return p.cmd.Process.Pid
+	case p.home != nil && p.home.Space != "" && p.home.Space == machine.PIDSpace():
+		return p.home.PID
+	}
+	return 0
 }
 
 func (p *process) kill() {
@@ -188,7 +217,7 @@ func (p *process) endBy(deadline time.Time, grace time.Duration) error {
 	}
 	p.kill()
 	<-p.exited
-	return fmt.Errorf("%s did not end within %s", p.name, grace)
+	return fmt.Errorf("%s did not end within %s", p.label(), grace)
 }
 
 // tail is a writer that keeps the last bytes.
@@ -211,6 +240,15 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(bytes.ToValidUTF8(bytes.TrimSpace(t.buf), []byte("?")))
+}
+
+// because is ": " and the last line, or nothing where there is none.
+func (t *tail) because() string {
+	s := t.String()
+	if s == "" {
+		return ""
+	}
+	return ": " + shorten(s[strings.LastIndexByte(s, '\n')+1:], 200)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"msgbench/bench/protocol"
 	"msgbench/measure"
 	"msgbench/pinning"
 	"msgbench/results"
@@ -23,9 +24,16 @@ type limits struct {
 	ready time.Duration // from the start of a process to its ready
 	grace time.Duration // beyond warm-up and window
 	stop  time.Duration // from stop to the end of a process
+	leave time.Duration // to that end after a failure
 }
 
-var defaultLimits = limits{ready: 10 * time.Second, grace: 10 * time.Second, stop: 2 * time.Second}
+var defaultLimits = limits{ready: 10 * time.Second, grace: 10 * time.Second, stop: 2 * time.Second, leave: leaveTime}
+
+// The limits of processes on another host.
+const (
+	remoteReady = 30 * time.Second
+	remoteStop  = 5 * time.Second
+)
 
 // Workers is the Sampler that starts the workers of a cell's peers.
 type Workers struct {
@@ -39,6 +47,7 @@ type Workers struct {
 	janitor  *janitor
 	limits   limits
 	samples  int
+	host     *Host  // of the processes that listen; nil: here
 	profiles string // folder for profiles of the workers in Go; empty: none
 }
 
@@ -60,6 +69,26 @@ func NewWorkers(exe string, peers map[string]Peer, policy results.Policy, topolo
 
 // ProfileInto makes every worker of the built-in peer write a CPU profile into dir, from its start to its result.
 func (w *Workers) ProfileInto(dir string) { w.profiles = dir }
+
+// ServeOn makes all processes that listen run on another host. Cells are then those of OnTwoHosts.
+func (w *Workers) ServeOn(h *Host) {
+	w.host = h
+	// What starts them there has a way to go, and so has their end.
+	w.limits.ready, w.limits.stop, w.limits.leave = remoteReady, remoteStop, remoteStop
+}
+
+// start starts the worker of one process: here, or what starts it on another host.
+func (w *Workers) start(args protocol.Args, path, name string, host *Host, o pinning.Options) (*process, error) {
+	if host == nil {
+		return startProcess(w.spawner, append([]string{path, "worker"}, args.Words()...), name, args.Role, nil, o)
+	}
+	args.Dir, args.Listen, args.CPUs, args.Lifetime = "", host.Address, o.CPUs, w.lifetime(args)
+	words, err := host.command(args)
+	if err != nil {
+		return nil, err
+	}
+	return startProcess(w.spawner, words, name, args.Role, host, pinning.Options{})
+}
 
 // Close ends what NewWorkers started and removes the folder of the endpoints.
 func (w *Workers) Close() error {

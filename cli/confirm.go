@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"msgbench/bench"
-	"msgbench/machine"
 	"msgbench/peers"
 	"msgbench/report/floors"
 	"msgbench/report/source"
@@ -63,8 +62,8 @@ func again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
 	if err != nil {
 		return c, usagef("--confirm: %s: %w", set.Path, err)
 	}
-	if name := machine.Describe(ctx, machine.Options{Topology: &c.topology}).Name(); name != run.Machine {
-		return c, usagef("--confirm: %s was measured on %q, this is %q", set.Path, run.Machine, name)
+	if err := c.rejoin(ctx, "--confirm: "+set.Path, run); err != nil {
+		return c, err
 	}
 	if err := sameBaseline(ctx, run, c.peers); err != nil {
 		return c, usagef("--confirm: %s: %w", set.Path, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,10 @@ func describeRun(ctx context.Context, c chosen) (results.Run, error) {
 	r := results.Run{
 		Version: results.FormatVersion, Created: time.Now().UTC().Truncate(time.Second), Msgbench: env.Msgbench,
 		CommandLine: append([]string{"msgbench"}, os.Args[1:]...), Suite: c.suite.Name, Seed: c.seed, Pin: c.plan.String(),
-		Policy: c.policy, Cells: c.cells, Machine: env.Name(), Boot: machine.Boot(), Environment: data, AB: c.ab,
+		Policy: c.policy, Cells: c.cells, Machine: c.machine(env.Name()), Boot: machine.Boot(), Environment: data, AB: c.ab,
+	}
+	if c.host != nil {
+		r.Server = &c.host.ServerHost
 	}
 	if r.Build, err = machine.Build(); err != nil {
 		return r, err
@@ -72,6 +76,7 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "command", Value: strings.Join(r.CommandLine, " ")},
 	}
 	facts = append(facts, abFacts(c.ab)...)
+	facts = slices.Insert(facts, 1, c.hostFacts()...)
 	known := facts[:0]
 	for _, f := range facts {
 		if f.Value != "" {

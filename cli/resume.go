@@ -43,11 +43,11 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 		return usage(err)
 	}
 	ctx := cmd.Context()
-	if name := machine.Describe(ctx, machine.Options{Topology: &c.topology}).Name(); name != run.Machine {
-		return usagef("%s was measured on %q, this is %q: rows of two machines don't mix", dir, run.Machine, name)
-	}
 	if v := machine.Version(); v != run.Msgbench {
 		return usagef("%s was measured by msgbench %s, this is %s: rows of two versions don't mix", dir, run.Msgbench, v)
+	}
+	if err := c.rejoin(ctx, dir, run); err != nil {
+		return err
 	}
 	if err := plugIn(ctx, o.peer, c.peers); err != nil {
 		return usage(err)
@@ -118,13 +118,7 @@ func chosenBy(run results.Run) (c chosen, err error) {
 	if c.topology, err = pinning.System(); err != nil {
 		return c, err
 	}
-	if err := c.plan.Check(c.topology); err != nil {
-		return c, err
-	}
-	if err := c.place(); err != nil {
-		return c, err
-	}
-	return c, bench.CheckRights(c.policy, c.plan, c.topology, c.cells)
+	return c, nil
 }
 
 // retryKeys are the cells to measure again: those of the verdicts, and of --cell where that is given.

@@ -180,6 +180,9 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 	if err != nil {
 		return err
 	}
+	if c.host != nil {
+		workers.ServeOn(c.host)
+	}
 	if run.Profile {
 		profiles, err := filepath.Abs(filepath.Join(dir, results.ProfileDir))
 		if err != nil {

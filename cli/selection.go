@@ -34,6 +34,7 @@ type selection struct {
 	pin      string
 	seed     uint64
 	seedSet  bool
+	host     hostOptions
 	settings map[string]string // of the policy, by name
 }
 
@@ -67,6 +68,7 @@ func (o *selection) flags(cmd *cobra.Command) {
 	f.StringVar(&o.ab, "ab", "", "set two settings against each other, pair by pair: `SETTING=A,B`, like client=go,libzmq")
 	f.StringVar(&o.baseline, "baseline-binary", "", "set the msgbench at this `path` against this one, pair by pair")
 	f.StringVar(&o.pin, "pin", "", "where processes run: `plan` is "+pinning.Help)
+	o.host.flags(cmd)
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of cells (default: a random one, which is recorded)")
 	for _, s := range bench.Settings {
 		f.Var(settingFlag{s, o.settings}, s.Name, s.Usage)
@@ -120,15 +122,17 @@ type chosen struct {
 	missing  map[string]string // peers that are not there, and why
 	ab       *results.AB       // nil where nothing is set against each other
 	left     int               // cells that can't be both sides
+	host     *bench.Host       // of the processes that listen; nil: here
 }
 
 // resolve checks everything that can be checked before anything is measured. Its errors are those of bad usage.
 func (o *selection) resolve(cmd *cobra.Command, args []string) (chosen, error) {
 	c, err := o.choose(cmd, args)
-	if err != nil {
-		return c, usage(err)
+	var e *exitError
+	if err != nil && !errors.As(err, &e) {
+		err = usage(err)
 	}
-	return c, nil
+	return c, err
 }
 
 func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err error) {
@@ -154,11 +158,27 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 	if err := bench.CheckPolicy(c.policy); err != nil {
 		return c, err
 	}
-	if c.cells, err = bench.Select(c.suite.Cells, o.globs); err != nil {
+	remote, err := o.host.given()
+	if err != nil {
+		return c, err
+	}
+	c.cells = c.suite.Cells
+	if remote {
+		c.cells = bench.OnTwoHosts(c.cells)
+	}
+	if c.cells, err = bench.Select(c.cells, o.globs); err != nil {
 		return c, err
 	}
 	if err := o.against(cmd.Context(), &c, cat); err != nil {
 		return c, err
+	}
+	if remote {
+		if err := cat.CheckTwoHosts(c.cells); err != nil {
+			return c, fmt.Errorf("--server-host: %w (--cell chooses among the cells)", err)
+		}
+		if c.policy.RT > 0 || c.policy.Mlock {
+			return c, errors.New("--server-host: real-time priority and locked memory are for one host only: leave out --rt and --mlock")
+		}
 	}
 	if _, given := o.settings["ceiling"]; given && c.policy.Ceiling && !slices.ContainsFunc(c.cells, bench.HasCeiling) {
 		return c, errors.New("--ceiling: none of the cells is a data-rate cell at max")
@@ -173,7 +193,11 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 	if c.topology, err = pinning.System(); err != nil {
 		return c, err
 	}
-	if err := c.plan.Check(c.topology); err != nil {
+	if remote {
+		if c.host, err = o.host.reach(cmd.Context()); err != nil {
+			return c, &exitError{exitFailed, err}
+		}
+	} else if err := c.plan.Check(c.topology); err != nil {
 		return c, err
 	}
 	if err := c.place(); err != nil {

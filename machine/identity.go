@@ -20,6 +20,17 @@ func Boot() string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// PIDSpace names the PID namespace of this process: where two processes have the same, a PID means the same process to both.
+// Empty where the system does not tell.
+func PIDSpace() string {
+	ns, err := os.Readlink("/proc/self/ns/pid")
+	boot := Boot()
+	if err != nil || boot == "" {
+		return ""
+	}
+	return boot + "/" + ns
+}
+
 // Build tells programs apart whose Version does not: 12 hex digits of the program's own bytes. It is empty where Version is
 // that of a module or of a revision without changes.
 func Build() (string, error) {

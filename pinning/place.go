@@ -2,6 +2,7 @@ package pinning
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -47,6 +48,24 @@ func (p Plan) Place(t Topology, roles []string) (map[string][]int, error) {
 		assign(t.units(t.allowed(), len(roles)), order(roles), placed, true)
 	}
 	return placed, nil
+}
+
+// PlaceApart is Place for those of a cell's roles that are on one of several hosts: what the plan says of others does not
+// concern it. A plan that brings roles together can't be carried out then.
+func (p Plan) PlaceApart(t Topology, roles []string) (map[string][]int, error) {
+	switch p.kind {
+	case kindSameCore, kindSiblings:
+		return nil, fmt.Errorf("--pin %s: two hosts share no core", p)
+	case kindExplicit:
+		own := map[string][]int{}
+		for role, cpus := range p.cpus {
+			if slices.ContainsFunc(roles, func(r string) bool { return r == role || base(r) == role }) {
+				own[role] = cpus
+			}
+		}
+		p.cpus = own
+	}
+	return p.Place(t, roles)
 }
 
 // placeExplicit follows the plan, and puts roles that it does not name by the default rule on what it leaves free.

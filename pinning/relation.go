@@ -8,6 +8,7 @@ const (
 	SMT             = "smt"     // two threads of one core
 	Core            = "core"    // two cores of one socket
 	Socket          = "socket"  // two sockets
+	Remote          = "remote"  // of two hosts, which no topology holds
 	UnknownRelation = "unknown" // not pinned, or not told by the system
 )
 

@@ -52,8 +52,12 @@ func scope(b *strings.Builder, d Document) {
 		machines[d.Rows[i].Machine] = true
 		transports[d.Rows[i].Transport] = true
 	}
-	fmt.Fprintf(b, "%s, %s, on %s. All processes of a cell ran on that machine; no figure is from a real network.\n\n",
-		plural(len(d.Rows), "row"), plural(len(transports), "transport"), plural(len(machines), "machine"))
+	whereRan := "All processes of a cell ran on that machine; no figure is from a real network."
+	if d.Fact("hosts") != "" {
+		whereRan = "The client ran on one host, the others on another: the figures hold for the network between them too."
+	}
+	fmt.Fprintf(b, "%s, %s, on %s. %s\n\n",
+		plural(len(d.Rows), "row"), plural(len(transports), "transport"), plural(len(machines), "machine"), whereRan)
 	facts(b, d)
 	summary(b, d.Rows)
 }

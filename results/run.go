@@ -109,6 +109,8 @@ type Run struct {
 	// others of its kind; both are compared, and empty where they are not known.
 	Build string `json:"build,omitempty"`
 	Boot  string `json:"boot,omitempty"`
+	// Server is the host of all processes that listen, where that is another one than the client's.
+	Server *ServerHost `json:"server_host,omitempty"`
 	// Shard is "i/n" where this is one part of a run, and Whole the keys of all its parts; empty for a whole run.
 	Shard string   `json:"shard,omitempty"`
 	Whole []string `json:"whole,omitempty"`
@@ -166,6 +168,15 @@ func (ab *AB) Partner(key string) string {
 		}
 	}
 	return ""
+}
+
+// ServerHost is another host on which the processes that listen run.
+type ServerHost struct {
+	Name    string   `json:"name"`    // as it was given
+	Command []string `json:"command"` // that starts msgbench there
+	Address string   `json:"address"` // IPv4, that its processes listen on
+	Machine string   `json:"machine"`
+	Boot    string   `json:"boot,omitempty"`
 }
 
 // MachineOf is the machine that measured a cell.

@@ -151,11 +151,12 @@ type Sample struct {
 
 // Placement is where one process ran, as the kernel tells.
 type Placement struct {
-	PID     int   `json:"pid"`
-	Asked   []int `json:"asked,omitempty"`        // CPUs asked for; empty: not pinned
-	Allowed []int `json:"allowed,omitempty"`      // CPUs read back from the running process
-	RT      int   `json:"rt,omitempty"`           // real-time priority, read back; 0: none
-	Locked  int64 `json:"locked_bytes,omitempty"` // addresses that are locked, those only reserved among them
+	PID     int    `json:"pid"`
+	Host    string `json:"host,omitempty"`         // where that is not the runner's
+	Asked   []int  `json:"asked,omitempty"`        // CPUs asked for; empty: not pinned
+	Allowed []int  `json:"allowed,omitempty"`      // CPUs read back from the running process
+	RT      int    `json:"rt,omitempty"`           // real-time priority, read back; 0: none
+	Locked  int64  `json:"locked_bytes,omitempty"` // addresses that are locked, those only reserved among them
 }
 
 // Measurement is what was measured in one window. Durations are in ns. A worker prints the fields that it knows, and

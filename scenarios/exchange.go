@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 
+	"msgbench/measure"
 	"msgbench/results"
 	"msgbench/transports"
 )
@@ -69,47 +70,98 @@ func answer(out, request []byte) []byte {
 
 // serve answers requests with what handle makes of them until the client has finished.
 func serve(s *Side, handle func(request []byte, seq uint64) ([]byte, error)) (*results.Measurement, error) {
+	v := &server{conn: s.conn(), handle: handle}
 	m := &results.Measurement{}
 	counters := newCounters()
-	conn := s.conn()
-	seq := uint64(0)
+	cpu := newCPUWindow(s.Clocks)
+	if err := v.receive(); err != nil {
+		return nil, err
+	}
+	err := v.until(kindMark, func() {
+		runtime.GC() // before the window, not in it
+		counters.begin()
+		v.answered = 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	// On a host of its own this side reads the CPU clocks there. Its window is that of the client, later by the way there: as
+	// many requests, and as many times of waiting for the next.
+	if err := v.receive(); err != nil {
+		return nil, err
+	}
+	from := measure.Now()
+	if err := cpu.begin(); err != nil {
+		return nil, err
+	}
+	var till int64
+	var cpuErr error
+	err = v.until(kindFinish, func() {
+		cpuErr = cpu.end()
+		till = measure.Now()
+		counters.end(m, s.Role)
+	})
+	if err := errors.Join(err, cpuErr); err != nil {
+		return nil, err
+	}
+	m.Received = v.answered
+	if m.CPUNs = cpu.used(); m.CPUNs != nil {
+		m.WindowNs = till - from
+	}
+	return m, nil
+}
+
+// server is the side that answers.
+type server struct {
+	conn     transports.Conn
+	handle   func(request []byte, seq uint64) ([]byte, error)
+	request  []byte // the one to answer next
+	seq      uint64 // its number
+	answered int64  // requests, without control messages
+}
+
+// receive waits for the next request.
+func (v *server) receive() (err error) {
+	if v.request, err = v.conn.Recv(); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the client went away before it had finished")
+		}
+		return fmt.Errorf("receive request %d: %w", v.seq+1, err)
+	}
+	v.seq++
+	return nil
+}
+
+// until answers the request that is there, and all that follow up to the control message of kind last. Before that one is
+// answered too, it calls then.
+func (v *server) until(last kind, then func()) error {
 	for {
-		request, err := conn.Recv()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = errors.New("the client went away before it had finished")
-			}
-			return nil, fmt.Errorf("receive request %d: %w", seq+1, err)
+		k := kindOf(v.request)
+		if err := checkEnvelope(v.request, v.seq, k); err != nil {
+			return err
 		}
-		seq++
-		k := kindOf(request)
-		if err := checkEnvelope(request, seq, k); err != nil {
-			return nil, err
-		}
-		var reply []byte
+		reply := v.request
 		switch k {
 		case kindRequest:
-			if reply, err = handle(request, seq); err != nil {
-				return nil, err
+			var err error
+			if reply, err = v.handle(v.request, v.seq); err != nil {
+				return err
 			}
-			m.Received++
+			v.answered++
 			binary.LittleEndian.PutUint32(reply[16:], uint32(kindReply))
-		case kindMark:
-			m.Received = 0
-			reply = request
-			runtime.GC() // before the window, not in it
-			counters.begin()
-		case kindFinish:
-			reply = request
-			counters.end(m, s.Role)
+		case last:
+			then()
 		default:
-			return nil, fmt.Errorf("message %d is of kind %d, which a client does not send", seq, k)
+			return fmt.Errorf("message %d is of kind %d, which a client does not send there", v.seq, k)
 		}
-		if err := conn.Send(reply); err != nil {
-			return nil, fmt.Errorf("send reply %d: %w", seq, err)
+		if err := v.conn.Send(reply); err != nil {
+			return fmt.Errorf("send reply %d: %w", v.seq, err)
 		}
-		if k == kindFinish {
-			return m, nil
+		if k == last {
+			return nil
+		}
+		if err := v.receive(); err != nil {
+			return err
 		}
 	}
 }

@@ -36,6 +36,7 @@ const EnvelopeSize = 32
 // Options are what both sides of one connection agree on before they meet.
 type Options struct {
 	Dir        string  // folder of mode 0700 for sockets and FIFOs; the caller makes and removes it
+	Address    string  // IPv4 address that TCP listens on; empty: 127.0.0.1
 	Wait       Wait    // empty: the first of Info.Waits
 	Pattern    Pattern // empty: RequestReply
 	MaxMessage int     // bytes of the largest message either side sends, envelope included; 0: 64 KiB
@@ -67,6 +68,8 @@ type Info struct {
 	Buffers bool
 	// Brokered: a process in the middle forwards the messages; the transport is a Brokered.
 	Brokered bool
+	// Network: it can connect processes of two hosts; Options.Address is heeded.
+	Network bool
 	// Silent: the loss of the peer process is not reported by Recv (some message libraries reconnect forever).
 	Silent bool
 }
@@ -230,6 +233,14 @@ func (o Options) Normalized(info Info) (Options, error) {
 		o.Depth = 1
 	}
 	return o, nil
+}
+
+// ListenOn is the address, with a port that the system chooses, for a TCP socket that listens.
+func (o Options) ListenOn() string {
+	if o.Address == "" {
+		return "127.0.0.1:0"
+	}
+	return o.Address + ":0"
 }
 
 // Offers tells whether the transport has the wait strategy w.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"msgbench/pinning"
 	"msgbench/results"
 )
 
@@ -19,6 +20,7 @@ const Version = 1
 // The words that begin a line. The runner says Start, Report and Stop, a worker the others.
 const (
 	Hello     = "hello"     // hello 1 {Description}: the answer to --describe
+	Host      = "host"      // host {HostInfo}: the answer to --host
 	Ready     = "ready"     // ready {ReadyInfo}: listening, or connected
 	Start     = "start"     // start {StartInfo}
 	Measuring = "measuring" // the window begins
@@ -41,9 +43,26 @@ type Description struct {
 	Port0      bool              `json:"port0"` // can listen on a port that the system chooses
 }
 
+// HostInfo says what a host is, to a runner on another one.
+type HostInfo struct {
+	Machine  string           `json:"machine"` // in a line
+	Boot     string           `json:"boot,omitempty"`
+	Kernel   string           `json:"kernel,omitempty"`
+	CPU      string           `json:"cpu,omitempty"` // model
+	Topology pinning.Topology `json:"topology"`
+}
+
 // ReadyInfo comes with Ready. A process that listens names its endpoints, each one word, one for each connection.
 type ReadyInfo struct {
 	Endpoints []string `json:"endpoints,omitempty"`
+	Home      *Home    `json:"home,omitempty"` // of a process with Args.Listen
+}
+
+// Home is where a process on another host runs, which its runner can't see.
+type Home struct {
+	PID   int    `json:"pid"`
+	Space string `json:"space,omitempty"` // machine.PIDSpace of the process
+	CPUs  []int  `json:"cpus,omitempty"`  // that the kernel lets it run on; empty: not known
 }
 
 // StartInfo comes with Start.
@@ -88,8 +107,13 @@ type Args struct {
 	WarmupOps int64
 	WarmupMax time.Duration
 	Duration  time.Duration
-	Count     int64             // operations of the window instead of its duration; 0: by duration
-	Dir       string            // for endpoints
+	Count     int64  // operations of the window instead of its duration; 0: by duration
+	Dir       string // for endpoints
+	// Listen is the IPv4 address to listen on, where the other side is on another host; empty: 127.0.0.1. Such a process pins
+	// itself to CPUs, which are empty for any, and ends by itself after Lifetime, should the runner be cut off.
+	Listen    string
+	CPUs      []int
+	Lifetime  time.Duration
 	Ports     []int             // to listen on, for a peer that can't let the system choose
 	Endpoints []string          // of those who listen, in their order; none for a process that listens itself
 	Broker    string            // endpoint of the process in the middle; empty where there is none, and for itself
@@ -121,6 +145,9 @@ func (a Args) Words() []string {
 	}
 	if a.Broker != "" {
 		w = append(w, "broker="+a.Broker)
+	}
+	if a.Listen != "" {
+		w = append(w, "listen="+a.Listen, "cpus="+pinning.FormatList(a.CPUs), "lifetime_ns="+strconv.FormatInt(int64(a.Lifetime), 10))
 	}
 	if a.Profile != "" {
 		w = append(w, "profile="+a.Profile)
@@ -179,6 +206,12 @@ func ParseArgs(words []string) (Args, error) {
 			a.Ports = append(a.Ports, p)
 		case "broker":
 			a.Broker = value
+		case "listen":
+			a.Listen = value
+		case "cpus":
+			a.CPUs, err = pinning.ParseList(value)
+		case "lifetime_ns":
+			err = parseNs(value, &a.Lifetime)
 		case "profile":
 			a.Profile = value
 		case "mlock":

@@ -57,14 +57,18 @@ func (w *worker) serveBroker(args protocol.Args) (*results.Measurement, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s has no broker", args.Transport)
 	}
-	m, err := b.ListenBroker(transports.Options{Dir: args.Dir, Meter: args.Scenario == scenarios.DataRate.Name})
+	m, err := b.ListenBroker(transports.Options{Dir: args.Dir, Address: args.Listen, Meter: args.Scenario == scenarios.DataRate.Name})
 	if err != nil {
 		return nil, err
 	}
 	w.hold(m)
 	served := make(chan error, 1)
 	go func() { served <- m.Serve() }()
-	if err := w.say(protocol.Ready, protocol.ReadyInfo{Endpoints: []string{m.Endpoint()}}); err != nil {
+	ready := protocol.ReadyInfo{Endpoints: []string{m.Endpoint()}}
+	if args.Listen != "" {
+		ready.Home = home()
+	}
+	if err := w.say(protocol.Ready, ready); err != nil {
 		return nil, err
 	}
 	stopProfile, err := startProfile(args.Profile)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"msgbench/bench/protocol"
+	"msgbench/machine"
 	"msgbench/measure"
 	"msgbench/results"
 	"msgbench/scenarios"
@@ -25,23 +26,36 @@ import (
 // Main runs one worker to its end: words are its command line, in and out the protocol.
 func Main(words []string, in io.Reader, out io.Writer) error {
 	w := &worker{out: out, start: make(chan protocol.StartInfo, 1), report: make(chan protocol.ReportInfo, 1), stop: make(chan struct{})}
-	if len(words) == 1 && words[0] == "--describe" {
-		return w.say(protocol.Hello+" "+fmt.Sprint(protocol.Version), describe())
+	if len(words) == 1 {
+		switch words[0] {
+		case "--describe":
+			d, err := describe()
+			if err != nil {
+				return err
+			}
+			return w.say(protocol.Hello+" "+fmt.Sprint(protocol.Version), d)
+		case "--host":
+			h, err := host()
+			if err != nil {
+				return err
+			}
+			return w.say(protocol.Host, h)
+		}
 	}
 	args, err := protocol.ParseArgs(words)
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
+	if args.Listen != "" {
+		if err := w.moveIn(args); err != nil {
+			return w.fail(args, err)
+		}
+	}
 	onTerminate(w.leave)
 	go w.listen(in)
 	m, err := w.measure(args)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", args.Role, err)
-		w.cleanUp()
-		if sayErr := w.say(protocol.Error, protocol.ErrorInfo{Reason: err.Error()}); sayErr != nil {
-			return sayErr
-		}
-		return err
+		return w.fail(args, err)
 	}
 	if err := w.say(protocol.Result, m); err != nil {
 		return err
@@ -49,6 +63,16 @@ func Main(words []string, in io.Reader, out io.Writer) error {
 	<-w.stop
 	w.cleanUp()
 	return nil
+}
+
+// fail tells the runner why this worker can't go on.
+func (w *worker) fail(args protocol.Args, err error) error {
+	err = fmt.Errorf("%s: %w", args.Role, err)
+	w.cleanUp()
+	if sayErr := w.say(protocol.Error, protocol.ErrorInfo{Reason: err.Error()}); sayErr != nil {
+		return sayErr
+	}
+	return err
 }
 
 // leaveTime is how long closing may take once nobody waits for us.
@@ -206,7 +230,8 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !role.Listens {
+	// Those of another host are read there, by the process that answers.
+	if !role.Listens || args.Listen != "" {
 		if side.Clocks, err = clocks(start.PIDs); err != nil {
 			return nil, err
 		}
@@ -236,7 +261,8 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 // connect listens or dials as the role asks, and says that it is ready.
 func (w *worker) connect(side *scenarios.Side, s scenarios.Scenario, role scenarios.Role, t transports.Transport, args protocol.Args) error {
 	o := &side.Options
-	o.Dir, o.Wait, o.Pattern = args.Dir, transports.Wait(args.Dims["wait"]), s.Pattern
+	o.Dir, o.Address = args.Dir, args.Listen
+	o.Wait, o.Pattern = transports.Wait(args.Dims["wait"]), s.Pattern
 	o.MaxMessage, o.Depth, o.Nagle = s.MaxMessage(side.Params), side.Params.Depth, args.Dims["nodelay"] == "off"
 	if v, ok := args.Dims["buffer"]; ok {
 		n, err := strconv.Atoi(v)
@@ -261,6 +287,9 @@ func (w *worker) connect(side *scenarios.Side, s scenarios.Scenario, role scenar
 	}
 	var listeners []transports.Listener
 	var ready protocol.ReadyInfo
+	if args.Listen != "" {
+		ready.Home = home()
+	}
 	for range role.Conns {
 		l, err := t.Listen(side.Options)
 		if err != nil {
@@ -312,13 +341,20 @@ func clocks(pids map[string][]int) ([]scenarios.RoleClock, error) {
 	return c, nil
 }
 
-func describe() protocol.Description {
-	d := protocol.Description{Peer: "go", Versions: map[string]string{"go": runtime.Version()}, Port0: true}
+func describe() (protocol.Description, error) {
+	d := protocol.Description{Peer: "go", Versions: map[string]string{"go": runtime.Version(), "msgbench": machine.Version()}, Port0: true}
+	build, err := machine.Build()
+	if err != nil {
+		return d, err
+	}
+	if build != "" {
+		d.Versions["build"] = build
+	}
 	for _, t := range all.Table() {
 		d.Transports = append(d.Transports, t.Info().Name)
 	}
 	for _, s := range scenarios.Table {
 		d.Scenarios = append(d.Scenarios, s.Name)
 	}
-	return d
+	return d, nil
 }

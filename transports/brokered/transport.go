@@ -53,6 +53,7 @@ func (t *Transport) Info() transports.Info {
 		Waits:      []transports.Wait{transports.Block},
 		MaxMessage: maxMessage,
 		Brokered:   true,
+		Network:    t.network == "tcp",
 	}
 }
 
@@ -101,7 +102,7 @@ func (t *Transport) ListenBroker(o transports.Options) (transports.Broker, error
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("%s: random token: %w", t.name, err)
 	}
-	address := "127.0.0.1:0"
+	address := o.ListenOn()
 	if t.network == "unix" {
 		address = filepath.Join(o.Dir, "broker.sock")
 	}

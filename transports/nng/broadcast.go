@@ -29,7 +29,7 @@ func (t *Transport) ListenBroadcast(o transports.Options) (transports.Listener, 
 	}
 	p := &publisher{conn: c, members: map[*pipe]bool{}, flush: mangos.NewMessage(0)}
 	c.sock.SetPipeEventHook(p.event)
-	if err := p.listen(o.Dir); err != nil {
+	if err := p.listen(o); err != nil {
 		p.Close()
 		return nil, c.wrap(err)
 	}
@@ -103,8 +103,8 @@ type publisher struct {
 }
 
 // listen binds.
-func (p *publisher) listen(dir string) error {
-	l, address, err := mqsock.Listen(p.kind, dir)
+func (p *publisher) listen(o transports.Options) error {
+	l, address, err := mqsock.Listen(p.kind, o)
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ type listener struct {
 var _ transports.Listener = (*listener)(nil)
 
 // listen binds a socket for c.
-func listen(c *conn, dir string) (*listener, error) {
-	l, address, err := mqsock.Listen(c.kind, dir)
+func listen(c *conn, o transports.Options) (*listener, error) {
+	l, address, err := mqsock.Listen(c.kind, o)
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,7 @@ func (t *Transport) Info() transports.Info {
 		Summary:    "Scalability Protocols of nanomsg and NNG (" + library + ") over " + over,
 		Waits:      []transports.Wait{transports.Block},
 		MaxMessage: maxMessage,
+		Network:    t.kind == mqsock.TCP,
 	}
 }
 
@@ -118,7 +119,7 @@ func (t *Transport) Listen(o transports.Options) (transports.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen(c, o.Dir)
+	l, err := listen(c, o)
 	if err != nil {
 		c.Close()
 		return nil, c.wrap(err)

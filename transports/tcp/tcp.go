@@ -1,4 +1,4 @@
-// Package tcp moves messages through a TCP connection over the loopback interface.
+// Package tcp moves messages through a TCP connection: over the loopback interface, unless the options name another address.
 package tcp
 
 import (
@@ -27,7 +27,7 @@ const maxMessage = 64 << 20
 // dialTimeout bounds connecting and the handshake.
 const dialTimeout = 10 * time.Second
 
-// Listen listens on a free port of 127.0.0.1.
+// Listen listens on a free port of the address of the options.
 func (t *Transport) Listen(o transports.Options) (transports.Listener, error) {
 	o, err := o.Normalized(t.Info())
 	if err != nil {
@@ -37,11 +37,11 @@ func (t *Transport) Listen(o transports.Options) (transports.Listener, error) {
 	if _, err := rand.Read(tok[:]); err != nil {
 		return nil, fmt.Errorf("tcp: random token: %w", err)
 	}
-	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	l, err := net.Listen("tcp4", o.ListenOn())
 	if err != nil {
 		return nil, fmt.Errorf("tcp: %w", err)
 	}
-	return newListener(l, tok, o), nil
+	return newListener(l.(*net.TCPListener), tok, o), nil
 }
 
 // Dial connects to endpoint, which is address:port/token.

@@ -17,6 +17,7 @@ import (
 func (*Transport) Info() transports.Info {
 	return transports.Info{
 		Name:       "tcp",
+		Network:    true,
 		Summary:    "TCP over loopback, blocking or polled system calls",
 		Waits:      []transports.Wait{transports.Block, transports.Spin, transports.Hybrid},
 		MaxMessage: maxMessage,

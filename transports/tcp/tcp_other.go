@@ -14,6 +14,7 @@ import (
 func (*Transport) Info() transports.Info {
 	return transports.Info{
 		Name:       "tcp",
+		Network:    true,
 		Summary:    "TCP over loopback, through the Go runtime's poller",
 		Waits:      []transports.Wait{transports.Block},
 		MaxMessage: maxMessage,

@@ -117,7 +117,7 @@ func (p *publisher) listen(kind string, o transports.Options) (address string, e
 	if p.last, err = p.link.enlist(); err != nil { // before any other can subscribe
 		return "", err
 	}
-	return p.link.listen(kind, o.Dir)
+	return p.link.listen(kind, o)
 }
 
 // Send gives the library a copy, since it keeps the slice until its goroutine has written it to every subscriber. It

@@ -114,8 +114,8 @@ func (k *link) tapped(raw net.Conn) (*tap, error) {
 }
 
 // listen binds and returns the address.
-func (k *link) listen(kind, dir string) (string, error) {
-	l, address, err := mqsock.Listen(kind, dir)
+func (k *link) listen(kind string, o transports.Options) (string, error) {
+	l, address, err := mqsock.Listen(kind, o)
 	if err != nil {
 		return "", err
 	}

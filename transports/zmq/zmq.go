@@ -58,6 +58,7 @@ func (t *Transport) Info() transports.Info {
 		Summary:    "ZeroMQ (" + library + ") over " + over,
 		Waits:      []transports.Wait{transports.Block},
 		MaxMessage: maxMessage,
+		Network:    t.kind == mqsock.TCP,
 	}
 }
 
@@ -83,7 +84,7 @@ func (t *Transport) Listen(o transports.Options) (transports.Listener, error) {
 	}
 	l := &listener{conn: c}
 	for _, k := range c.links {
-		address, err := k.listen(t.kind, o.Dir)
+		address, err := k.listen(t.kind, o)
 		if err != nil {
 			c.Close()
 			return nil, c.wrap(err)

@@ -28,19 +28,19 @@ const (
 	IPC = "ipc"
 )
 
-// Listen opens a socket that only this run can know: a port of 127.0.0.1 chosen by the system, or a Unix socket of a new
-// name in dir. The address is in the form that all ZeroMQ and Scalability Protocols libraries take. Closing the listener
+// Listen opens a socket that only this run can know: a port chosen by the system, of the address of the options, or a Unix
+// socket of a new name in their folder. The address is in the form that all ZeroMQ and Scalability Protocols libraries take. Closing the listener
 // removes the Unix socket.
-func Listen(kind, dir string) (net.Listener, string, error) {
+func Listen(kind string, o transports.Options) (net.Listener, string, error) {
 	if kind == TCP {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		l, err := net.Listen("tcp4", o.ListenOn())
 		if err != nil {
 			return nil, "", err
 		}
 		return l, TCP + "://" + l.Addr().String(), nil
 	}
 	// The name comes from a file that the system made for us alone; bind wants to make the socket itself.
-	f, err := os.CreateTemp(dir, "mq*")
+	f, err := os.CreateTemp(o.Dir, "mq*")
 	if err != nil {
 		return nil, "", err
 	}
