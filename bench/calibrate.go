@@ -134,10 +134,10 @@ func (e *execution) startCalibration(role string, endpoints []string) (*process,
 	if pinning.Shared(e.placed) != "" {
 		dims["cpu"] = "shared"
 	}
-	p, err := startProcess(e.w.spawner, e.w.exe, role, protocol.Args{
+	p, err := e.w.start(protocol.Args{
 		Role: role, Scenario: results.CalibrationCell, Transport: noTransport, Payload: results.NoPayload,
 		Warmup: calibrationWarmup, Duration: calibrationWindow, Dir: e.dir, Endpoints: endpoints, Mlock: e.w.policy.Mlock, Dims: dims,
-	}, pinning.Options{CPUs: e.placed[role], RT: e.w.policy.RT})
+	}, e.w.exe, role, nil, pinning.Options{CPUs: e.placed[role], RT: e.w.policy.RT})
 	if err != nil {
 		return nil, err
 	}
