@@ -93,7 +93,8 @@ func (w *Workers) start(args protocol.Args, path, name string, host *Host, o pin
 // Close ends what NewWorkers started and removes the folder of the endpoints.
 func (w *Workers) Close() error {
 	w.spawner.Close()
-	return w.janitor.close()
+	// The janitor has removed the folder, unless somebody has ended it before.
+	return errors.Join(w.janitor.close(), os.RemoveAll(w.dir))
 }
 
 // Sample starts the processes of a cell, takes them through one window, and joins what they say.
