@@ -118,13 +118,17 @@ func (c Catalog) vary(cell results.Cell, setting, value string) (results.Cell, e
 	return c.cell(scenario, name, *parts["transport"], *parts["client"], *parts["server"], *parts["payload"], rate, dims)
 }
 
-// Order is the order in which the cells of one round are measured: random, but the same for the same seed and round. The
-// two cells of a pair of ab, which may be nil, come right after each other; which of them is first changes from round to
-// round, beginning at random.
-func Order(ab *results.AB, seed uint64, round int, cells []results.Cell) []results.Cell {
+// Order is the order in which the cells of one round are measured: random, but the same for the same seed and round, or
+// as they stand where the policy asks for that of a page: see Arrange. The two cells of a pair of ab, which may be nil, come right
+// after each other; which of them is first changes from round to round, beginning at random.
+func Order(p results.Policy, ab *results.AB, seed uint64, round int, cells []results.Cell) []results.Cell {
 	units := unite(ab, cells)
 	order := make([]results.Cell, 0, len(cells))
-	for _, i := range Round(seed, round, len(units)) {
+	turns := Round(seed, round, len(units))
+	if p.Order == results.OrderPage {
+		slices.Sort(turns)
+	}
+	for _, i := range turns {
 		u := units[i]
 		begins := rand.New(rand.NewPCG(seed, ^uint64(i))).IntN(2)
 		if len(u) == 2 && (begins+round)%2 == 1 {

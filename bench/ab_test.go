@@ -103,7 +103,7 @@ func TestOrderOfPairs(t *testing.T) {
 	first := map[string]int{}
 	var orders []string
 	for round := range 6 {
-		order := Order(&ab, 7, round, both)
+		order := Order(results.Policy{}, &ab, 7, round, both)
 		var k []string
 		for i := 0; i < len(order); i++ {
 			key := order[i].Key()
@@ -132,7 +132,7 @@ func TestOrderOfPairs(t *testing.T) {
 	if len(slices.Compact(orders)) < 5 {
 		t.Error("rounds do not differ")
 	}
-	if fmt.Sprint(keys(Order(&ab, 7, 2, both))) != fmt.Sprint(keys(Order(&ab, 7, 2, both))) {
+	if fmt.Sprint(keys(Order(results.Policy{}, &ab, 7, 2, both))) != fmt.Sprint(keys(Order(results.Policy{}, &ab, 7, 2, both))) {
 		t.Error("the same seed and round gave two orders")
 	}
 }

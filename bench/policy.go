@@ -24,6 +24,7 @@ var Settings = []Setting{
 	{"precision", "more samples, up to 28, until the 95 % intervals of the median throughput and of p50 are within so much of it (like 3%, 0.1% to 50%)", setPrecision},
 	{"max-time", "with a precision: no more samples that would take the run beyond this (like 20m, 1s to 720h)",
 		setDuration(time.Second, 720*time.Hour, func(p *results.Policy) *results.Duration { return &p.MaxTime })},
+	{"order", "order of the cells within a round: random, or page for that of netdata/plugin-ipc's page (scenario, transport, rate, server, client)", setOrder},
 	{"duration", "window of a sample at a fixed rate (like 5s, 10ms to 1h)",
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.Duration })},
 	{"max-duration", "window of a sample at max rate (like 20s, 10ms to 1h)",
@@ -139,6 +140,18 @@ func setShare(off bool, field func(*results.Policy) *float64) func(*results.Poli
 		*field(p) = v / 100
 		return nil
 	}
+}
+
+func setOrder(p *results.Policy, s string) error {
+	switch s {
+	case "random":
+		p.Order = ""
+	case results.OrderPage:
+		p.Order = s
+	default:
+		return fmt.Errorf("%q is neither random nor page", s)
+	}
+	return nil
 }
 
 func setPrecision(p *results.Policy, s string) error {

@@ -62,7 +62,7 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt, from
 		m.budget.grant(m.run.Policy.Budget, len(cells))
 		said := false
 		var again []results.Cell
-		for _, c := range Order(m.run.AB, m.run.Seed, m.round, cells) {
+		for _, c := range Order(m.run.Policy, m.run.AB, m.run.Seed, m.round, cells) {
 			if m.over[c.Key()] {
 				continue
 			}

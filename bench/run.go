@@ -55,7 +55,7 @@ func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell)
 		measured[x.Cell] = true
 	}
 	var cells []results.Cell
-	for _, c := range r.Cells {
+	for _, c := range Arrange(r.Policy, r.Cells) {
 		if reason := skip(c); reason != "" {
 			if m.over[c.Key()] {
 				continue // said already
@@ -109,7 +109,7 @@ func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool,
 		m.round = max(m.round, x.Round+1)
 	}
 	var cells []results.Cell
-	for _, c := range r.Cells {
+	for _, c := range Arrange(r.Policy, r.Cells) {
 		if keys[c.Key()] || keys[r.AB.Partner(c.Key())] { // a pair is measured in the same rounds
 			cells = append(cells, c)
 		}

@@ -114,6 +114,7 @@ type suiteFile struct {
 	Samples      word       `yaml:"samples"`
 	Precision    word       `yaml:"precision"`
 	MaxTime      word       `yaml:"max-time"`
+	Order        word       `yaml:"order"`
 	Duration     word       `yaml:"duration"`
 	MaxDuration  word       `yaml:"max-duration"`
 	Count        word       `yaml:"count"`
@@ -137,7 +138,7 @@ type suiteFile struct {
 
 func (f *suiteFile) setting(name string) word {
 	return map[string]word{
-		"samples": f.Samples, "precision": f.Precision, "max-time": f.MaxTime, "duration": f.Duration, "max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
+		"samples": f.Samples, "precision": f.Precision, "max-time": f.MaxTime, "order": f.Order, "duration": f.Duration, "max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
 		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "max-ramp": f.MaxRamp, "reruns": f.Reruns,
 		"max-interference": f.Interference, "interference-budget": f.Budget, "calibrate": f.Calibrate, "rt": f.RT, "mlock": f.Mlock,
 		"ceiling": f.Ceiling, "ceiling-step": f.CeilingStep, "ceiling-settle": f.Settle,

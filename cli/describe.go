@@ -72,6 +72,7 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "scheduling", Value: schedulingText(p)},
 		{Key: "policy", Value: fmt.Sprintf("%s, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun",
 			samplesText(p), p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns)},
+		{Key: "order", Value: orderText(p)},
 		{Key: "interval", Value: intervalText(p)},
 		{Key: "command", Value: strings.Join(r.CommandLine, " ")},
 	}
@@ -96,6 +97,14 @@ func schedulingText(p results.Policy) string {
 		parts = append(parts, "workers' memory locked (rss_bytes holds what they reserve too)")
 	}
 	return strings.Join(parts, "; ")
+}
+
+// orderText says in which order the cells of a round were measured; empty where that is random.
+func orderText(p results.Policy) string {
+	if p.Order == results.OrderPage {
+		return "that of the page in every round: scenario and transport, rate (max first), server, client"
+	}
+	return ""
 }
 
 // samplesText is how many samples a cell gets.

@@ -127,7 +127,7 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 	if names := distinct(machines); len(names) > 1 {
 		run.Machine = strings.Join(names, "; ")
 		run.Facts = slices.DeleteFunc(run.Facts, func(f results.Fact) bool {
-			return f.Key != "msgbench" && f.Key != "suite" && f.Key != "seed" && f.Key != "policy" && f.Key != "interval"
+			return f.Key != "msgbench" && f.Key != "suite" && f.Key != "seed" && f.Key != "policy" && f.Key != "order" && f.Key != "interval"
 		})
 		run.Facts = append([]results.Fact{{Key: "machine", Value: run.Machine}}, run.Facts...)
 		run.Environment, run.Boot = nil, ""

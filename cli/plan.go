@@ -76,7 +76,7 @@ func makePlan(c chosen) planned {
 	}
 	skip := c.skipReasons()
 	var run []results.Cell
-	for _, cell := range c.cells {
+	for _, cell := range bench.Arrange(c.policy, c.cells) {
 		p.Cells = append(p.Cells, plannedCell{cell.Key(), bench.SampleTime(c.policy, cell).Seconds(), skip(cell)})
 		if skip(cell) == "" {
 			run = append(run, cell)
@@ -85,7 +85,7 @@ func makePlan(c chosen) planned {
 	least, _ := bench.SampleCounts(c.policy)
 	for r := range least {
 		var keys []string
-		for _, cell := range bench.Order(c.ab, c.seed, r, run) {
+		for _, cell := range bench.Order(c.policy, c.ab, c.seed, r, run) {
 			keys = append(keys, cell.Key())
 		}
 		p.Rounds = append(p.Rounds, keys)

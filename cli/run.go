@@ -35,7 +35,7 @@ func newRun(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [SUITE|FILE]",
 		Short: "Measure a suite and print a ranked table (default suite: quick)",
-		Long: `Measure every cell of a suite, in rounds of random order, each sample in fresh processes; print a ranked table and
+		Long: `Measure every cell of a suite, in rounds of random order (or --order page), each sample in fresh processes; print a ranked table and
 leave the journal, the CSV and a report (markdown and HTML) in the run directory.
 
 Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 bad usage; 4 a row is unstable;

@@ -39,7 +39,7 @@ func Markdown(d Document) string {
 	b.WriteString("# msgbench results\n\n")
 	facts(&b, d)
 	summary(&b, d.Rows)
-	b.WriteString("## How to read the tables\n\n" + reading + "\n")
+	b.WriteString("## How to read the tables\n\n" + fmt.Sprintf(reading, d.order()) + "\n")
 	refs := newReferences(d.References)
 	for _, g := range groups(d.Rows) {
 		fmt.Fprintf(&b, "## %s\n\n", cell(g.title))
@@ -51,7 +51,7 @@ func Markdown(d Document) string {
 	return b.String()
 }
 
-const reading = `- Every cell ran in fresh processes, several times, in random order; a row joins all its valid samples. Throughput is
+const reading = `- Every cell ran in fresh processes, several times, %s; a row joins all its valid samples. Throughput is
   their median, with its interval beside it; percentiles come from their merged histograms.
 - Closed loop: the next message goes out when the reply is there. Paced loop: each goes out at its intended time; the
   latency columns then hold the response time (reply − intended), and the svc columns the service time (reply − sent).
@@ -60,6 +60,14 @@ const reading = `- Every cell ran in fresh processes, several times, in random o
   beyond that count, and stand in brackets.
 - Rows marked ~ are unstable: they keep their figures, but they are not ranked and should not be quoted.
 `
+
+// order is that of the cells within a round.
+func (d Document) order() string {
+	if d.Fact("order") != "" {
+		return "in the same order in each round (see order above)"
+	}
+	return "in random order"
+}
 
 func facts(b *strings.Builder, d Document) {
 	if len(d.Facts) == 0 {

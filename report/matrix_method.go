@@ -37,11 +37,15 @@ func methodology(b *strings.Builder, d Document) {
 }
 
 func policyText(b *strings.Builder, p results.Policy) {
+	order := "in random order"
+	if p.Order == results.OrderPage {
+		order = "in the order of this page (scenario and transport, rate with max first, server, client), so that what comes late in a round does so in each of them"
+	}
 	samples := fmt.Sprintf("%d samples", p.Samples)
 	if p.Precision > 0 {
 		samples = "as many samples as it takes"
 	}
-	fmt.Fprintf(b, "- One row for each cell, from %s, each in fresh processes; every round measures all cells in random order.\n", samples)
+	fmt.Fprintf(b, "- One row for each cell, from %s, each in fresh processes; every round measures all cells %s.\n", samples, order)
 	if p.Precision > 0 {
 		looks := stability.Looks(p)
 		fmt.Fprintf(b, "- Cells whose 95 %% interval of the median throughput or of p50 of the service time reaches further than %g %% from the median go on "+

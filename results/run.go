@@ -45,6 +45,9 @@ type Policy struct {
 	Budget          float64 `json:"interference_budget,omitempty" yaml:"interference-budget"`
 	Calibrate       bool    `json:"calibrate,omitempty" yaml:"calibrate"` // measure the machine at the start of each round
 
+	// Order is that of the cells within a round: OrderPage, or empty for a random one.
+	Order string `json:"order,omitempty" yaml:"order"`
+
 	// Precision is how far the ends of the 95 % intervals of the median throughput and of p50 may lie from the median, in
 	// parts of it: samples are taken until they do not, or a limit is reached. 0: Samples, and no more. MaxTime is one of
 	// the limits: no more samples are begun that would take the run beyond it; 0: none.
@@ -57,6 +60,10 @@ type Policy struct {
 	CeilingStep   Duration `json:"ceiling_step,omitempty" yaml:"ceiling-step"`
 	CeilingSettle Duration `json:"ceiling_settle,omitempty" yaml:"ceiling-settle"`
 }
+
+// OrderPage is the order of the page of netdata/plugin-ipc: scenario and transport, then rate, max first, then server, then
+// client.
+const OrderPage = "page"
 
 // DefaultPolicy is the policy where neither flag nor suite says otherwise.
 func DefaultPolicy() Policy {
