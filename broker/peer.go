@@ -17,6 +17,10 @@ const (
 	busyBuffer = 128 << 10
 )
 
+// receiveBuffer bounds what the kernel receives for one connection, in bytes; it doubles it, and may have a lower limit. Left
+// alone it may go up to 32 MiB, which a sender that ends leaves to the router, and 4,096 connections may each take.
+const receiveBuffer = 512 << 10
+
 // peer is the router's end of one connection. A goroutine of its own reads and forwards; what can't be written at once is
 // queued, and written by a second one.
 type peer struct {
@@ -54,6 +58,11 @@ func newPeer(r *Router, c net.Conn) (*peer, error) {
 	p.room.L, p.work.L = &p.mu, &p.mu
 	if err := p.try.init(c); err != nil {
 		return nil, err
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		if err := t.SetReadBuffer(receiveBuffer); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
@@ -108,7 +117,7 @@ func (p *peer) close() {
 // read forwards what comes until the connection ends or breaks a rule; nil is its regular end.
 func (p *peer) read() error {
 	for {
-		n, err := p.nc.Read(p.buf[p.w:])
+		n, err := p.try.receive(p.buf[p.w:])
 		if n > 0 {
 			full := p.w+n == len(p.buf)
 			p.w += n

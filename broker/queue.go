@@ -70,7 +70,11 @@ func (p *peer) deliverFrom(from *peer, b []byte, how patience) fate {
 	}
 	whole := true
 	if len(p.queue) == 0 && !p.writing {
-		n, err := p.try.write(b)
+		var read *try
+		if from != nil {
+			read = &from.try
+		}
+		n, err := p.try.send(read, b)
 		if err != nil {
 			return gone // its reader will see why
 		}

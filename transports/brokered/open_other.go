@@ -5,14 +5,11 @@ package brokered
 import (
 	"net"
 
-	"msgbench/transports"
 	"msgbench/transports/internal/frame"
 )
 
 // open leaves the connection with the runtime's poller.
-func (x *wire) open(c net.Conn, o transports.Options) error { return x.openPolled(c, o) }
-
-func (x *wire) openPolled(c net.Conn, _ transports.Options) error {
+func (x *wire) open(c net.Conn) error {
 	x.stream = frame.Over(c)
 	x.facts = map[string]string{}
 	// A guess on the safe side: a quarter of the smallest default buffer, with a generous cost for each frame.

@@ -71,7 +71,7 @@ func newStack(t *Transport, link *broker.Link, o transports.Options, w way) (*st
 	c := &stack{maxFrame: o.MaxMessage + frameExtra, chunks: make(chan *chunk, chunkCount), free: make(chan *chunk, chunkCount),
 		done: make(chan struct{}), flat: make([]byte, max(o.MaxMessage, transports.EnvelopeSize))}
 	c.wire = newWire(t, link, o, w, o.MaxMessage)
-	if err := c.openPolled(link.Conn, o); err != nil {
+	if err := c.open(link.Conn); err != nil {
 		return nil, err
 	}
 	var early []byte // what the link has read beyond its own: messages of a peer that was quick
