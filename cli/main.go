@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,9 @@ const (
 	exitUnstable    = 4 // unstable, inconclusive or missing
 	exitInterrupted = 130
 )
+
+// oneSignal is within how much time two signals are one.
+const oneSignal = 200 * time.Millisecond
 
 // exitError is an error with an exit code; without text nothing more is to be said.
 type exitError struct {
@@ -69,8 +73,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The second Ctrl-C leaves at once.
-	context.AfterFunc(ctx, stop)
+	// The second Ctrl-C leaves at once. timeout(1) and some shells signal twice, the process and its group: that is one.
+	context.AfterFunc(ctx, func() { time.AfterFunc(oneSignal, stop) })
 	root := newRoot(streams{in: stdin, out: stdout, err: stderr})
 	root.SetArgs(args)
 	root.SetIn(stdin)

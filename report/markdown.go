@@ -185,7 +185,7 @@ func markdownTable(b *strings.Builder, head []string, left int, rows [][]string)
 	align := make([]string, len(head))
 	for i := range align {
 		align[i] = "---:"
-		if i < left {
+		if i < left || head[i] == "note" || head[i] == "verdict" {
 			align[i] = "---"
 		}
 	}
