@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"msgbench/bench/protocol"
 	"msgbench/measure"
 	"msgbench/pinning"
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // Calibrator is a Sampler that can tell how fast the machine is just now.
@@ -56,6 +58,19 @@ func (m *matrix) calibrate(ctx context.Context, attempt int) error {
 		return err
 	}
 	s.Round, s.Attempt = m.round, attempt
+	if s.Reason == "" {
+		c := s.Calibration
+		for _, x := range stability.Calibrations(append(slices.Clone(m.calibrations), s))[0].Series {
+			index := x.Index()
+			switch last := index[len(index)-1]; x.Name {
+			case stability.CacheLine:
+				c.LineIndex = last
+			case stability.Pipe:
+				c.PipeIndex = last
+			}
+		}
+	}
+	m.note(s)
 	if err := m.write(s); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -63,6 +64,19 @@ func TestEachRoundIsCalibrated(t *testing.T) {
 	}
 	if got := calibratedRounds(t, dir); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 		t.Errorf("calibrated: rounds %v", got)
+	}
+	samples, _, err := results.ReadJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0.0 // the nth takes 100 + n ns, so the median of all until then is 100 + (n+1)/2
+	for _, s := range samples {
+		if s.Outcome == results.Calibrated {
+			n++
+			if c := s.Calibration; math.Abs(c.LineIndex-(100+n)/(100+(n+1)/2)) > 1e-9 || c.PipeIndex != 1 {
+				t.Errorf("calibration %g: %+v", n, c)
+			}
+		}
 	}
 
 	r.Policy.Calibrate = false

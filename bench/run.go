@@ -145,19 +145,20 @@ type place struct {
 
 // matrix is a run while it goes on.
 type matrix struct {
-	run      results.Run
-	sampler  Sampler
-	progress Progress
-	journal  *results.Journal
-	samples  []results.Sample
-	over     map[string]bool // cells with a failed sample: more samples would not change the verdict
-	turns    map[place]turn
-	budget   budget
-	round    int
-	at       int           // samples of the attempt so far,
-	total    int           // and how many it is known to take
-	spent    time.Duration // on samples so far,
-	expected time.Duration // and what they were expected to take
+	run          results.Run
+	sampler      Sampler
+	progress     Progress
+	journal      *results.Journal
+	samples      []results.Sample
+	over         map[string]bool // cells with a failed sample: more samples would not change the verdict
+	turns        map[place]turn
+	budget       budget
+	calibrations []results.Sample // that did not fail
+	round        int
+	at           int           // samples of the attempt so far,
+	total        int           // and how many it is known to take
+	spent        time.Duration // on samples so far,
+	expected     time.Duration // and what they were expected to take
 }
 
 // fallenShort is the cells that the policy wants measured again, whole.

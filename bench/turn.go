@@ -24,7 +24,12 @@ func (m *matrix) note(s results.Sample) {
 	t := m.turns[at]
 	t.tries = max(t.tries, s.Try+1)
 	switch s.Outcome {
-	case results.Calibrated, results.Search:
+	case results.Calibrated:
+		if s.Reason == "" {
+			m.calibrations = append(m.calibrations, s)
+		}
+		return
+	case results.Search:
 		return
 	case results.Failed, results.Skipped:
 		m.over[s.Cell] = true

@@ -70,8 +70,8 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "seed", Value: fmt.Sprint(r.Seed)},
 		{Key: "placement", Value: placementText(c)},
 		{Key: "scheduling", Value: schedulingText(p)},
-		{Key: "policy", Value: fmt.Sprintf("%s, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun",
-			samplesText(p), p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns)},
+		{Key: "policy", Value: fmt.Sprintf("%s, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun%s",
+			samplesText(p), p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns, interferenceText(p))},
 		{Key: "order", Value: orderText(p)},
 		{Key: "interval", Value: intervalText(p)},
 		{Key: "command", Value: strings.Join(r.CommandLine, " ")},
@@ -147,4 +147,17 @@ func share(v *float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.1f %%", *v*100)
+}
+
+// interferenceText is what the policy says of disturbed samples and of calibrations.
+func interferenceText(p results.Policy) string {
+	text := ""
+	if p.MaxInterference > 0 {
+		text = fmt.Sprintf("; steal and other processes at most %g %% of a sample's CPUs, else measured again, up to %g %% of all samples",
+			100*p.MaxInterference, 100*p.Budget)
+	}
+	if p.Calibrate {
+		text += "; each round calibrated"
+	}
+	return text
 }

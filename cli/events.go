@@ -113,7 +113,10 @@ type calibrationEvent struct {
 	Round  int      `json:"round"` // over all attempts
 	LineNs *float64 `json:"cache_line_ns,omitempty"`
 	PipeNs *float64 `json:"pipe_ns,omitempty"`
-	Reason string   `json:"reason,omitempty"`
+	// Ratios of the two to their medians over the run until then.
+	LineIndex *float64 `json:"cache_line_index,omitempty"`
+	PipeIndex *float64 `json:"pipe_index,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
 }
 
 type rerunEvent struct {
@@ -268,6 +271,7 @@ func (e *events) calibration(s results.Sample) {
 	v := calibrationEvent{event: head("calibration"), Round: s.Round, Reason: s.Reason}
 	if c := s.Calibration; c != nil {
 		v.LineNs, v.PipeNs = finite(c.LineNs), finite(c.PipeNs)
+		v.LineIndex, v.PipeIndex = finite(c.LineIndex), finite(c.PipeIndex)
 	}
 	e.emit(v)
 }

@@ -115,12 +115,13 @@ func sampleText(s results.Sample) string {
 	return text
 }
 
-// calibrationText is what the machine did at the start of a round.
+// calibrationText is what the machine did at the start of a round, in brackets as a ratio to the run's median until then.
 func calibrationText(s results.Sample) string {
 	if s.Reason != "" || s.Calibration == nil {
 		return fmt.Sprintf("round %d: no calibration: %s", s.Round+1, s.Reason)
 	}
-	return fmt.Sprintf("round %d: cache line %.0f ns, pipe %.1f µs", s.Round+1, s.Calibration.LineNs, s.Calibration.PipeNs/1e3)
+	c := s.Calibration
+	return fmt.Sprintf("round %d: cache line %.0f ns (%.2f), pipe %.1f µs (%.2f)", s.Round+1, c.LineNs, c.LineIndex, c.PipeNs/1e3, c.PipeIndex)
 }
 
 // Width says how narrow the intervals of the cell are now that After told of.

@@ -61,6 +61,10 @@ func policyText(b *strings.Builder, p results.Policy) {
 	fmt.Fprintf(b, "- A fixed-rate row that delivers less than %g of its target is oversubscribed if the same pair's max row is below the target, else unstable.\n",
 		p.MinDelivered)
 	fmt.Fprintf(b, "- A window whose first and last third differ by more than %g is a ramp: it is rejected and measured again.\n", p.MaxRamp)
+	if p.MaxInterference > 0 {
+		fmt.Fprintf(b, "- A sample is disturbed if steal and other processes had more than %g %% of its CPUs' time, whatever it measured. It is measured again, up to %g %% of all samples; beyond that it counts.\n",
+			100*p.MaxInterference, 100*p.Budget)
+	}
 	if p.Reruns > 0 {
 		b.WriteString("- A cell that falls short is measured again as a whole, once; it is recovered if it then holds.\n")
 	}

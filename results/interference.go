@@ -62,6 +62,10 @@ type Calibration struct {
 	// cache lines in shared memory, each side spinning, and over two pipes, each side blocking. 0 where it failed.
 	LineNs float64 `json:"line_ns,omitempty"`
 	PipeNs float64 `json:"pipe_ns,omitempty"`
+	// LineIndex and PipeIndex are the ratios of these times to their medians over the run until then, this one included: above 1
+	// where the machine is slower than it mostly was. Reports take the median of the whole run.
+	LineIndex float64 `json:"line_index,omitempty"`
+	PipeIndex float64 `json:"pipe_index,omitempty"`
 	// LineTrips and PipeTrips are how many there were.
 	LineTrips int64 `json:"line_trips,omitempty"`
 	PipeTrips int64 `json:"pipe_trips,omitempty"`

@@ -14,6 +14,12 @@ type Calibration struct {
 	Failed []string // why there is none for a round
 }
 
+// The names of the two series.
+const (
+	CacheLine = "cache line"
+	Pipe      = "pipe"
+)
+
 // Series is one of the two times that a calibration measures.
 type Series struct {
 	Name   string
@@ -35,7 +41,7 @@ func Calibrations(samples []results.Sample) []Calibration {
 		if !ok {
 			i = len(list)
 			at[c.Of] = i
-			list = append(list, Calibration{Of: c.Of, Series: []Series{{Name: "cache line"}, {Name: "pipe"}}})
+			list = append(list, Calibration{Of: c.Of, Series: []Series{{Name: CacheLine}, {Name: Pipe}}})
 		}
 		if s.Reason != "" {
 			list[i].Failed = append(list[i].Failed, fmt.Sprintf("round %d: %s", s.Round+1, oneLine(s.Reason)))
