@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// link is two network namespaces with a network between them that delays each packet and loses some.
+type link struct {
+	a, b    string // names of the namespaces
+	addrB   string // of the host b
+	how     string // what makes the delay
+	dropped func() int64
+}
+
+// lack skips a test, loudly; where scripts/test wants all tests, it fails.
+func lack(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("MSGBENCH_NEED_PEERS") != "" {
+		t.Fatalf("can't be tested here: "+format, args...)
+	}
+	t.Skipf("NOT TESTED: "+format, args...)
+}
+
+// long skips a test that takes many seconds, unless all is to be tested: `go test ./...` alone stays short.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("MSGBENCH_NEED_PEERS") == "" {
+		t.Skip("takes many seconds: scripts/test sets MSGBENCH_NEED_PEERS")
+	}
+}
+
+// newLink makes a link, by tc netem where the kernel has it. Where it has not, two TUN devices are the ends of the network,
+// and this process is what lies between.
+func newLink(t *testing.T, delay time.Duration, loss float64) *link {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		lack(t, "network namespaces need root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		lack(t, "no program ip (iproute2)")
+	}
+	l := &link{a: fmt.Sprintf("mba%d", os.Getpid()), b: fmt.Sprintf("mbb%d", os.Getpid()), addrB: "10.213.0.2"}
+	for _, ns := range []string{l.a, l.b} {
+		if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
+			lack(t, "ip netns add: %v: %s", err, out)
+		}
+		t.Cleanup(func() {
+			if out, err := exec.Command("ip", "netns", "del", ns).CombinedOutput(); err != nil {
+				t.Errorf("ip netns del %s: %v: %s", ns, err, out)
+			}
+		})
+		ip(t, "-n", ns, "link", "set", "lo", "up")
+	}
+	ip(t, "-n", l.a, "link", "add", "veth0", "type", "veth", "peer", "name", "veth0", "netns", l.b)
+	netem := []string{"qdisc", "add", "dev", "veth0", "root", "netem", "delay", fmt.Sprintf("%dus", delay.Microseconds()), "loss", fmt.Sprintf("%g%%", 100*loss)}
+	device := "veth0"
+	out, err := exec.Command("tc", append([]string{"-n", l.a}, netem...)...).CombinedOutput()
+	if err == nil {
+		l.how = "tc netem"
+		if out, err := exec.Command("tc", append([]string{"-n", l.b}, netem...)...).CombinedOutput(); err != nil {
+			t.Fatalf("tc: %v: %s", err, out)
+		}
+		l.dropped = func() int64 { return tcDropped(t, l.a) + tcDropped(t, l.b) }
+	} else {
+		l.how = fmt.Sprintf("TUN devices, since this kernel has no netem (%s)", strings.Join(strings.Fields(string(out)), " "))
+		device = "tun0"
+		l.relay(t, delay, loss)
+	}
+	t.Logf("delay %s and loss %g %% each way by %s", delay, 100*loss, l.how)
+	for ns, addr := range map[string]string{l.a: "10.213.0.1", l.b: l.addrB} {
+		ip(t, "-n", ns, "addr", "add", addr+"/24", "dev", device)
+		ip(t, "-n", ns, "link", "set", device, "up")
+	}
+	return l
+}
+
+func ip(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+// tcDropped is how many packets the discipline of a namespace has dropped.
+func tcDropped(t *testing.T, ns string) (n int64) {
+	out, err := exec.Command("tc", "-n", ns, "-s", "qdisc", "show", "dev", "veth0").CombinedOutput()
+	if err != nil {
+		t.Fatalf("tc -s: %v: %s", err, out)
+	}
+	_, rest, _ := strings.Cut(string(out), "(dropped ")
+	if _, err := fmt.Sscanf(rest, "%d", &n); err != nil {
+		t.Fatalf("tc -s: no number of dropped packets in %q", out)
+	}
+	return n
+}
+
+// packet is one that is under way.
+type packet struct {
+	due  time.Time
+	data []byte
+}
+
+// relay carries packets between the two namespaces.
+func (l *link) relay(t *testing.T, delay time.Duration, loss float64) {
+	t.Helper()
+	var ends [2]*os.File
+	for i, ns := range []string{l.a, l.b} {
+		f, err := tun(ns)
+		if err != nil {
+			lack(t, "TUN device in a namespace: %v", err)
+		}
+		t.Cleanup(func() { f.Close() })
+		ends[i] = f
+	}
+	var dropped atomic.Int64
+	l.dropped = dropped.Load
+	for i := range ends {
+		from, to := ends[i], ends[1-i]
+		queue := make(chan packet, 4096)
+		chance := rand.New(rand.NewPCG(1, uint64(i)))
+		go func() {
+			defer close(queue)
+			for buf := make([]byte, 65536); ; {
+				n, err := from.Read(buf)
+				if err != nil {
+					return // closed
+				}
+				if chance.Float64() < loss {
+					dropped.Add(1)
+					continue
+				}
+				queue <- packet{time.Now().Add(delay), append([]byte{}, buf[:n]...)}
+			}
+		}()
+		go func() {
+			for p := range queue {
+				time.Sleep(time.Until(p.due))
+				to.Write(p.data) // a device that is down loses it, as a network would
+			}
+		}()
+	}
+}
+
+// tun makes tun0 in a namespace.
+func tun(ns string) (f *os.File, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // not unlocked: the thread ends with its odd namespace
+		var fd int
+		if fd, err = unix.Open("/run/netns/"+ns, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return
+		}
+		defer unix.Close(fd)
+		if err = unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+			return
+		}
+		if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0); err != nil {
+			return
+		}
+		var req *unix.Ifreq
+		if req, err = unix.NewIfreq("tun0"); err == nil {
+			req.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+			err = unix.IoctlIfreq(fd, unix.TUNSETIFF, req)
+		}
+		if err != nil {
+			unix.Close(fd)
+			return
+		}
+		f = os.NewFile(uintptr(fd), "tun0")
+	}()
+	<-done
+	return f, err
+}
