@@ -39,7 +39,7 @@ func (e *execution) startBroker(ctx context.Context) error {
 // the others did where they counted in steps.
 func (e *execution) joinBroker(ctx context.Context, m *results.Measurement, others []*results.Measurement) error {
 	var ask any
-	if m.Series != nil && m.Series.StartNs > 0 && others[0].Series != nil {
+	if m.Series != nil && m.Series.StartNs > 0 && len(others) > 0 && others[0].Series != nil {
 		ask = protocol.ReportInfo{StartNs: m.Series.StartNs, StepNs: m.Series.StepNs, Steps: max(len(others[0].Series.Received), 1)}
 	}
 	for _, p := range e.processes {

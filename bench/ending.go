@@ -57,6 +57,9 @@ func (e *execution) end(runErr error) error {
 	}
 	deadline := time.Now().Add(wait)
 	for _, p := range e.processes {
+		if runErr == nil {
+			errs = append(errs, p.silent(deadline))
+		}
 		err := p.endBy(deadline, wait)
 		if runErr == nil && err != nil {
 			errs = append(errs, fmt.Errorf("%s after its result: %w", p.label(), err))

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"msgbench/bench/protocol"
+	"msgbench/measure"
 	"msgbench/pinning"
 	"msgbench/results"
 	"msgbench/scenarios"
@@ -39,6 +41,7 @@ func (e *execution) prepare() (err error) {
 	if err != nil {
 		return err
 	}
+	e.params.Window, e.params.Count = Window(e.w.policy, e.cell), e.w.policy.Count
 	if e.placed, err = PlaceOn(e.w.plan, e.w.topology, e.w.host, e.cell); err != nil {
 		return err
 	}
@@ -60,6 +63,7 @@ func (e *execution) run(ctx context.Context) error {
 		return err
 	}
 	witness := e.witness()
+	started := measure.Now()
 	for _, p := range e.processes {
 		if err := p.say(protocol.Start, e.startInfo(p)); err != nil {
 			return err
@@ -67,6 +71,7 @@ func (e *execution) run(ctx context.Context) error {
 	}
 	limits := e.w.limits
 	var m results.Measurement
+	var took time.Duration // from start to done
 	for _, step := range []struct {
 		word   string
 		into   any
@@ -80,6 +85,7 @@ func (e *execution) run(ctx context.Context) error {
 			return e.blame(driver, err)
 		}
 		if step.word == protocol.Done {
+			took = time.Duration(measure.Now() - started)
 			e.sample.Interference = witness.end()
 		}
 	}
@@ -92,7 +98,13 @@ func (e *execution) run(ctx context.Context) error {
 		if err := p.expect(ctx, protocol.Result, &o, limits.grace); err != nil {
 			return err
 		}
+		if err := own(&o, p.role); err != nil {
+			return fmt.Errorf("%s: %w", p.label(), err)
+		}
 		others = append(others, &o)
+	}
+	if err := own(&m, driver.role); err != nil {
+		return fmt.Errorf("%s: %w", driver.name, err)
 	}
 	if err := e.joinBroker(ctx, &m, others); err != nil {
 		return err
@@ -106,11 +118,24 @@ func (e *execution) run(ctx context.Context) error {
 	if err := join(&m, others); err != nil {
 		return err
 	}
-	if err := asked(&m, e.cell, e.w.policy); err != nil {
+	if err := errors.Join(asked(&m, e.cell, e.w.policy), possible(&m, e.cell, e.mostCPU(took), took)); err != nil {
 		return fmt.Errorf("%s: %w", driver.name, err)
 	}
 	e.sample.Measurement = &m
 	return nil
+}
+
+// mostCPU is the most CPU time that each role can have had in that time.
+func (e *execution) mostCPU(took time.Duration) map[string]time.Duration {
+	most := map[string]time.Duration{}
+	for _, p := range e.processes {
+		cpus := runtime.NumCPU()
+		if p.host != nil {
+			cpus = max(len(p.host.Topology.CPUs), 1)
+		}
+		most[p.role] += took * time.Duration(cpus)
+	}
+	return most
 }
 
 // startInfo is what a process is told at the start: the PIDs of those that it can see, in all roles.

@@ -105,6 +105,43 @@ func (h *lineHook) Write(line []byte) (int, error) {
 		line = []byte(`result {"window_ns":1000,"ops":1,"latency_hist":{"min":-5,"max":1,"sum":1,"values":[[1,1]]}}` + "\n")
 	case "a short window result":
 		line = changed(line, func(m map[string]any) { m["window_ns"] = 1_000_000 })
+	case "a short stream result":
+		line = changed(line, func(m map[string]any) {
+			m["window_ns"] = 1_000_000
+			m["series"].(map[string]any)["received"] = []any{orZero(m["received"])}
+		})
+	case "a long warm-up result":
+		line = changed(line, func(m map[string]any) { m["warmup_ns"] = 3_600_000_000_000 })
+	case "CPU time of nobody result":
+		line = changed(line, func(m map[string]any) { m["cpu_ns"].(map[string]any)["subscriber"] = 1 })
+	case "CPU time of a hundred result":
+		line = changed(line, func(m map[string]any) { m["cpu_ns"].(map[string]any)["server"] = 3_600_000_000_000 })
+	case "figures of others result":
+		line = changed(line, func(m map[string]any) { m["rss_bytes"] = map[string]any{"server": 1} })
+	case "an odd fact result":
+		line = changed(line, func(m map[string]any) { m["facts"].(map[string]any)["odd"] = "two\nlines" })
+	case "many hops result":
+		line = changed(line, func(m map[string]any) { m["hops"] = 3 })
+	case "routed result":
+		line = changed(line, func(m map[string]any) { m["series"] = map[string]any{"step_ns": 1e8, "routed": []int{1}} })
+	case "fewer received result":
+		line = changed(line, func(m map[string]any) { m["received"] = orZero(m["received"]) - 1 })
+	case "a loss in its place result":
+		line = changed(line, func(m map[string]any) { m["received"], m["lost"] = orZero(m["received"])-1, 1 })
+	case "talks on result":
+		line = append(line, "measuring\n"...)
+	case "fails on result":
+		line = append(line, "error {\"reason\":\"it broke\"}\n"...)
+	case "a gibibyte result":
+		h.out.Write(line)
+		for range 1 << 10 {
+			h.out.Write(bytes.Repeat([]byte("x\n"), 1<<19))
+		}
+		line = nil
+	case "a gibibyte of noise measuring":
+		for range 1 << 10 {
+			os.Stderr.Write(bytes.Repeat([]byte("x\n"), 1<<19))
+		}
 	case "some latencies result":
 		line = changed(line, func(m map[string]any) {
 			m["latency_hist"] = map[string]any{"min": 5, "max": 5, "sum": 5, "values": [][2]int{{5, 1}}}
@@ -127,6 +164,12 @@ func (h *lineHook) Write(line []byte) (int, error) {
 		os.Exit(5)
 	}
 	return h.out.Write(line)
+}
+
+// orZero is a field that is left out where it is 0, as on a machine so busy that nothing came in the window.
+func orZero(field any) float64 {
+	f, _ := field.(float64)
+	return f
 }
 
 // changed is a result line with another result.
@@ -164,7 +207,7 @@ func testWorkers(t *testing.T) *Workers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.limits = limits{ready: 3 * time.Second, grace: 3 * time.Second, stop: time.Second, leave: leaveTime}
+	w.limits = limits{ready: 3 * time.Second, grace: 3 * time.Second, stop: 2 * time.Second, leave: leaveTime}
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -202,8 +245,13 @@ func TestFaultsAreFailedSamples(t *testing.T) {
 		{"client:dies before its result", `client ended before "result": exit status 7`, ""},
 		{"client:no operation", "the client sent 0 messages in the window", ""},
 		{"client:negative latency", "histogram: ", ""},
-		{"server:never ends", "server after its result: server did not end within 1s", ""},
+		{"server:never ends", "server after its result: server did not end within 2s", ""},
 		{"client:stops itself", "client after its result: exit status 5", ""},
+		{"server:stops itself", "exit status 5", ""},
+		{"server:talks on", `server printed "measuring" after its result`, ""},
+		{"client:talks on", `client printed "measuring" after its result`, ""},
+		{"client:fails on", "client after its result: it broke", ""},
+		{"server:a gibibyte", `server printed "x" after its result`, ""},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			w := testWorkers(t)
@@ -239,10 +287,17 @@ func TestResultsThatWereNotAskedForAreFailedSamples(t *testing.T) {
 		rate   int
 		reason string
 	}{
-		{"a short window", 0, "client: a window of 1ms, where 100ms was asked for"},
+		{"a short window", 0, " of a window of 1000000 ns"},
+		{"a long warm-up", 0, "client: a warm-up of 1h0m0s and a window of 1"},
+		{"CPU time of nobody", 0, "client: cpu_ns of the subscriber, which this cell has not"},
+		{"CPU time of a hundred", 0, "client: the server used 1h0m0s of CPU time, want at most "},
+		{"figures of others", 0, "client: it tells 1 of the server, want figures of itself"},
+		{"an odd fact", 0, `client: the fact "odd"="two\nlines"`},
+		{"many hops", 0, "client: hops is 3, want 1"},
+		{"routed", 0, "client: it tells what only the runner, or a process in the middle, can know"},
 		{"some latencies", 0, "1 latencies of "},
 		{"no latencies", 0, "0 latencies of "},
-		{"no thirds", 0, " of 0 operations in the three thirds of the window"},
+		{"no thirds", 0, "client: thirds and thirds_ns have 0 and 3 values, want 3"},
 		{"a loss", 0, ": 1 lost, 0 twice, 0 late, and none may be"},
 		{"too few replies", 0, "the client received 1 replies to "},
 		{"no lateness", 1000, "0 values of its own lateness of "},
@@ -258,6 +313,50 @@ func TestResultsThatWereNotAskedForAreFailedSamples(t *testing.T) {
 				t.Errorf("%s: %q, want failed: %q", s.Outcome, s.Reason, c.reason)
 			}
 		})
+	}
+}
+
+// One side that tells less, or more, than it received is found out by the other.
+func TestOneWayResultsThatContradictAreFailedSamples(t *testing.T) {
+	stream := results.Cell{Scenario: "data-rate", Transport: "tcp", Client: "go", Server: "go", Payload: 64}
+	broadcast := results.Cell{Scenario: "broadcast", Transport: "tcp", Client: "go", Server: "go", Payload: 64, Dims: map[string]string{"mode": "pull", "subscribers": "2"}}
+	for _, c := range []struct {
+		cell   results.Cell
+		fault  string
+		reason string
+	}{
+		{stream, "server:a short stream", "client: a window of 1ms, where 100ms was asked for"},
+		{stream, "server:fewer received", "messages in the window, the server received "},
+		{stream, "server:a loss in its place", ": 1 lost, 0 twice, 0 late, and none may be"},
+		{stream, "server:no thirds", "the server: thirds and thirds_ns have 0 and 0 values"},
+		{stream, "client:a short window", "and at most the 1000000 ns after which the client had all its answers"},
+		{broadcast, "subscriber:fewer received", "subscriber 1: "},
+		{broadcast, "subscriber:a loss in its place", "subscriber 1: "},
+		{broadcast, "subscriber:no latencies", "subscriber 1: 0 latencies of "},
+		{broadcast, "publisher:no thirds", "the publisher counts thirds and thirds_ns have 0 and 3 values"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			w := testWorkers(t)
+			t.Setenv(faultVar, c.fault)
+			s, err := w.Sample(context.Background(), c.cell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Outcome != results.Failed || !strings.Contains(s.Reason, c.reason) {
+				t.Errorf("%s: %q, want failed: %q", s.Outcome, s.Reason, c.reason)
+			}
+		})
+	}
+}
+
+// What a worker writes to its standard error changes nothing, however much it is.
+func TestNoiseOnStandardErrorIsNoFault(t *testing.T) {
+	w := testWorkers(t)
+	w.limits.grace = 30 * time.Second
+	t.Setenv(faultVar, "client:a gibibyte of noise")
+	s, err := w.Sample(context.Background(), testCell("tcp", 0))
+	if err != nil || s.Outcome == results.Failed {
+		t.Errorf("%s %q %v", s.Outcome, s.Reason, err)
 	}
 }
 

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"msgbench/results"
 )
@@ -47,6 +50,57 @@ func asked(m *results.Measurement, cell results.Cell, p results.Policy) error {
 	}
 	if cell.Rate > 0 && m.Lateness.Count() == 0 {
 		return errors.New("a fixed rate without the sender's own lateness: nobody knows whether the schedule was kept")
+	}
+	return nil
+}
+
+// own says where a process gives figures of others, or words that would not stand on one line of a table.
+func own(m *results.Measurement, role string) error {
+	for _, figures := range []map[string]int64{m.GC, m.Mallocs, m.RSS} {
+		for r, v := range figures {
+			if r != role || v < 0 {
+				return fmt.Errorf("it tells %d of the %s, want figures of itself, and none below 0", v, r)
+			}
+		}
+	}
+	if len(m.Receivers) > 0 || m.Series != nil && m.Series.Routed != nil {
+		return errors.New("it tells what only the runner, or a process in the middle, can know")
+	}
+	for k, v := range m.Facts {
+		if k == "" || len(k) > maxFact || len(v) > maxFact || !isPlain(k) || !isPlain(v) || strings.HasPrefix(k, "server.") {
+			return fmt.Errorf("the fact %q=%q: want words of 1 to %d characters on one line", shorten(k, 40), shorten(v, 40), maxFact)
+		}
+	}
+	return nil
+}
+
+// maxFact is the longest name or value of a fact in bytes.
+const maxFact = 200
+
+func isPlain(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// possible says what can't be true of a window that ended so long after all were started: it holds no more time, and no role
+// can have had more of the CPUs than mostCPU. It allows for nothing else, since a busy machine delays what the runner sees.
+func possible(m *results.Measurement, cell results.Cell, mostCPU map[string]time.Duration, took time.Duration) error {
+	if m.WarmupNs < 0 || m.WarmupOps < 0 || m.ClockErrorNs < 0 || m.RequestBytes < 0 || m.ResponseBytes < 0 {
+		return errors.New("warmup_ns, warmup_ops, clock_error_ns, request_bytes and response_bytes: want 0 or more")
+	}
+	if m.WarmupNs > int64(took) || m.WindowNs > int64(took)-m.WarmupNs {
+		return fmt.Errorf("a warm-up of %s and a window of %s, but done came %s after start", time.Duration(m.WarmupNs), time.Duration(m.WindowNs), took)
+	}
+	for role, ns := range m.CPUNs {
+		most, ok := mostCPU[role]
+		if !ok {
+			return fmt.Errorf("cpu_ns of the %s, which this cell has not", role)
+		}
+		if ns > int64(most) {
+			return fmt.Errorf("the %s used %s of CPU time, want at most %s", role, time.Duration(ns), most)
+		}
+	}
+	if m.Hops < 0 || m.Hops > 1 && !Brokered(cell) {
+		return fmt.Errorf("hops is %d, want 1 where nobody is in the middle", m.Hops)
 	}
 	return nil
 }

@@ -191,6 +191,26 @@ func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 }
 
+// silent waits until the process, which has been told to stop, has closed its output, and says what it printed before that:
+// nothing comes after a result.
+func (p *process) silent(deadline time.Time) error {
+	p.stdin.Close()
+	select {
+	case l, ok := <-p.lines:
+		switch {
+		case !ok:
+			return nil
+		case l.err != nil:
+			return fmt.Errorf("%s %w after its result", p.label(), l.err)
+		case l.word == protocol.Error:
+			return fmt.Errorf("%s after its result: %w", p.label(), p.take(l, protocol.Result, nil))
+		}
+		return fmt.Errorf("%s printed %q after its result", p.label(), shorten(l.word+" "+l.rest, 60))
+	case <-time.After(time.Until(deadline)):
+		return nil
+	}
+}
+
 // dismiss ends what the process has to do with us: its standard input, and our listening.
 func (p *process) dismiss() {
 	p.ended.Do(func() {

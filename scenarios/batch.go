@@ -29,7 +29,7 @@ var Batch = Scenario{
 	MaxMessage: func(Params) int { return batchMessage },
 	Fields:     batchFields,
 	Roles:      clientServer(batchClient, batchServer),
-	Join:       joinReplies,
+	Join:       joinReplies(func(p Params) account { return batches(p, 1) }),
 }
 
 // batcher makes batches and checks their echoes. Item j of a batch is base+j, where base grows from batch to batch.
@@ -146,6 +146,11 @@ func (b *batcher) fill(m *results.Measurement, messages int64) {
 	m.PayloadBytes = b.bytes - messages*envelope
 	m.RequestBytes = b.bytes / max(messages, 1)
 	m.ResponseBytes = m.RequestBytes
+}
+
+// batches is the account of turns of at most so many batches.
+func batches(p Params, most int64) account {
+	return account{kind: latencyKind(p), messages: [2]int64{1, most}, items: [2]int64{minBatch, maxBatch}, payload: batchEntry + batchItem}
 }
 
 // batchServer answers each batch with all its items plus one.

@@ -65,9 +65,15 @@ func checkBroadcastMode(v string, rate int) error {
 
 // joinSubscribers adds up what the subscribers received.
 func joinSubscribers(p Params, m *results.Measurement, subscribers []*results.Measurement) error {
+	if err := publisherAccount(p, m); err != nil {
+		return fmt.Errorf("the publisher %w", err)
+	}
 	lossy := m.Facts["lossy"] == "yes"
-	m.Received, m.Lost, m.Duplicated, m.Reordered = 0, 0, 0, 0
+	m.Received, m.Lost, m.Duplicated, m.Reordered, m.Receivers = 0, 0, 0, 0, nil
 	for i, s := range subscribers {
+		if err := subscriberAccount(p, s); err != nil {
+			return fmt.Errorf("subscriber %d: %w", i+1, err)
+		}
 		if got := s.Received + s.Lost; got != m.Ops {
 			return fmt.Errorf("%d publications, but subscriber %d accounts for %d", m.Ops, i+1, got)
 		}
@@ -93,6 +99,47 @@ func joinSubscribers(p Params, m *results.Measurement, subscribers []*results.Me
 	m.Messages = m.Received
 	m.PayloadBytes = m.Received * int64(p.Payload)
 	return nil
+}
+
+// publisherAccount checks what a publisher says of itself.
+func publisherAccount(p Params, m *results.Measurement) error {
+	loop, kind := results.Open, results.OneWay
+	switch p.Mode {
+	case modePull:
+		loop = results.Closed
+	case modeFlood:
+		kind = ""
+	}
+	if err := words(m, loop, kind); err != nil {
+		return err
+	}
+	turns, err := turnsOf(p, m)
+	if err == nil && turns != m.Ops {
+		err = fmt.Errorf("%d publications, but %d in the three thirds of the window", m.Ops, turns)
+	}
+	if err == nil {
+		err = counted(m.Ops, "publications", timed{"values of its own lateness", m.Lateness, p.Rate > 0},
+			timed{"latencies of its own", m.Latency, false}, timed{"service times of its own", m.Service, false})
+	}
+	if err != nil {
+		return fmt.Errorf("counts %w", err)
+	}
+	if b := m.Facts["broadcast"]; b != "fan-out" && b != "native" || m.Facts["lossy"] == "yes" && b != "native" {
+		return fmt.Errorf("says broadcast=%s, lossy=%s: want fan-out or native, and only that may be lossy", b, m.Facts["lossy"])
+	}
+	return nil
+}
+
+// subscriberAccount checks what a subscriber says of itself.
+func subscriberAccount(p Params, s *results.Measurement) error {
+	if min(s.Received, s.Lost, s.Duplicated, s.Reordered) < 0 {
+		return fmt.Errorf("%d received, %d lost, %d twice, %d late, want 0 or more", s.Received, s.Lost, s.Duplicated, s.Reordered)
+	}
+	if err := counted(s.Received+s.Duplicated, "publications that came", timed{"latencies", s.Latency, p.Mode != modeFlood},
+		timed{"service times", s.Service, p.Rate > 0}); err != nil {
+		return err
+	}
+	return longest(s.WindowNs, s.Latency, s.Service)
 }
 
 // markLead is how long before its start the window is announced, so that every subscriber knows when that is. Where the

@@ -14,7 +14,7 @@ var PingPong = Scenario{
 	Paced:      true,
 	MaxMessage: func(p Params) int { return envelope + p.Payload },
 	Roles:      clientServer(pingPongClient, counterServer),
-	Join:       joinReplies,
+	Join:       joinReplies(func(p Params) account { return onlyOne(p, p.Payload) }),
 }
 
 func pingPongClient(s *Side) (*results.Measurement, error) {

@@ -36,7 +36,15 @@ var Pipeline = Scenario{
 	}}},
 	MaxMessage: func(p Params) int { return envelope + p.Payload },
 	Roles:      clientServer(pipelineClient, counterServer),
-	Join:       joinReplies,
+	Join: joinReplies(func(p Params) account {
+		a := onlyOne(p, p.Payload)
+		if p.Mode == modeWindow {
+			a.ahead = int64(max(p.Depth, 1)) - 1
+			return a
+		}
+		a.kind, a.messages[1] = results.Cycle, int64(max(p.Depth, 1))
+		return a
+	}),
 }
 
 // PipelineBatch keeps several batches in flight, in cycles. An operation is an item.
@@ -48,7 +56,11 @@ var PipelineBatch = Scenario{
 	MaxMessage: func(Params) int { return batchMessage },
 	Fields:     batchFields,
 	Roles:      clientServer(pipelineBatchClient, batchServer),
-	Join:       joinReplies,
+	Join: joinReplies(func(p Params) account {
+		a := batches(p, int64(max(p.Depth, 1)))
+		a.kind = results.Cycle
+		return a
+	}),
 }
 
 // effectiveDepth is how many messages of that size this scenario may have in flight on one thread: a client that sends

@@ -9,7 +9,6 @@ import (
 
 	"msgbench/measure"
 	"msgbench/results"
-	"msgbench/results/hist"
 	"msgbench/transports"
 )
 
@@ -172,34 +171,6 @@ func clientServer(client, server func(*Side) (*results.Measurement, error)) func
 			{Name: results.Client, Processes: 1, Run: client},
 		}
 	}
-}
-
-// joinReplies checks that every message of a client-server scenario was answered once, and that every turn of the client's
-// loop was timed: a part of them would pass for all.
-func joinReplies(p Params, m *results.Measurement, others []*results.Measurement) error {
-	for _, o := range others {
-		if o.Received != m.Sent {
-			return fmt.Errorf("the client sent %d messages in the window, the server received %d", m.Sent, o.Received)
-		}
-	}
-	if m.Received != m.Sent || m.Lost != 0 || m.Duplicated != 0 || m.Reordered != 0 {
-		return fmt.Errorf("the client received %d replies to %d messages: %d lost, %d twice, %d late, and none may be",
-			m.Received, m.Sent, m.Lost, m.Duplicated, m.Reordered)
-	}
-	var turns int64
-	for _, n := range m.Thirds {
-		turns += n
-	}
-	timed := []*hist.Hist{m.Latency}
-	if p.Rate > 0 {
-		timed = append(timed, m.Service, m.Lateness)
-	}
-	for i, h := range timed {
-		if n := h.Count(); n != turns {
-			return fmt.Errorf("%d %s of %d operations in the three thirds of the window", n, [...]string{"latencies", "service times", "values of its own lateness"}[i], turns)
-		}
-	}
-	return nil
 }
 
 // fixedDefault is the Default of a dimension whose default is the same at every rate.

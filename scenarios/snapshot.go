@@ -26,7 +26,7 @@ var Snapshot = Scenario{
 	MaxMessage: func(Params) int { return envelope + registry.BenchSize },
 	Fields:     snapshotFields,
 	Roles:      clientServer(snapshotClient, snapshotServer),
-	Join:       joinReplies,
+	Join:       joinReplies(func(p Params) account { return onlyOne(p, registry.BenchSize) }),
 }
 
 func snapshotClient(s *Side) (*results.Measurement, error) {
@@ -103,7 +103,7 @@ var Lookup = Scenario{
 	Roles: func(Params) []Role {
 		return []Role{{Name: results.Client, Processes: 1, Run: lookupClient}}
 	},
-	Join: func(Params, *results.Measurement, []*results.Measurement) error { return nil },
+	Join: joinLookup,
 }
 
 func lookupClient(s *Side) (*results.Measurement, error) {
@@ -123,6 +123,24 @@ func lookupClient(s *Side) (*results.Measurement, error) {
 	m.LatencyKind, m.Latency, m.Hops = "", nil, 0
 	m.Sent, m.Received = 0, 0
 	return m, nil
+}
+
+// joinLookup checks that the operations are those of whole turns.
+func joinLookup(p Params, m *results.Measurement, _ []*results.Measurement) error {
+	if err := words(m, results.Closed, ""); err != nil {
+		return fmt.Errorf("the client %w", err)
+	}
+	turns, err := turnsOf(p, m)
+	if err == nil {
+		err = counted(turns, "turns, and there are no latencies", timed{"latencies", m.Latency, false}, timed{"service times", m.Service, false})
+	}
+	if err != nil {
+		return fmt.Errorf("the client: %w", err)
+	}
+	if m.Ops != turns*lookupBlock || m.Sent+m.Received+m.Messages+m.PayloadBytes != 0 {
+		return fmt.Errorf("the client counts %d lookups in %d turns of its loop, want %d in each and no messages", m.Ops, turns, lookupBlock)
+	}
+	return nil
 }
 
 type looker struct {

@@ -104,7 +104,7 @@ static void lookup_client(struct side *s) {
 	free(s->m.latency);
 	s->m.latency = NULL;
 	s->m.hops = 0;
-	s->m.sent = s->m.received = 0;
+	s->m.messages = s->m.sent = s->m.received = 0;
 	cache_free(&x.cache);
 }
 

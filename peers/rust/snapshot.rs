@@ -100,6 +100,7 @@ fn lookup_client(s: &mut Side) {
     s.m.latency = None;
     s.m.latency_kind = "";
     s.m.hops = 0;
+    s.m.messages = 0;
     s.m.sent = 0;
     s.m.received = 0;
 }
