@@ -26,6 +26,7 @@ type Suite struct {
 	Summary string
 	Policy  results.Policy
 	Pin     string // plan; empty: the default one
+	PinAt   string // where it stands: FILE:LINE
 	Cells   []results.Cell
 }
 
@@ -159,7 +160,7 @@ func ParseSuite(name string, data []byte, c Catalog) (Suite, error) {
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Suite{}, fmt.Errorf("%s: more than one document: want one suite, without ---", name)
 	}
-	s := Suite{Name: f.Name.text, Summary: f.Summary.text, Policy: results.DefaultPolicy(), Pin: f.Pin.text}
+	s := Suite{Name: f.Name.text, Summary: f.Summary.text, Policy: results.DefaultPolicy(), Pin: f.Pin.text, PinAt: fmt.Sprintf("%s:%d", name, f.Pin.line)}
 	if s.Name == "" {
 		return Suite{}, fmt.Errorf("%s: the key name is missing", name)
 	}

@@ -34,7 +34,7 @@ func newProgress(w io.Writer, quiet bool, e *events) *progress {
 
 // begin comes before anything is measured. how is howRun, howResume or howRetry.
 func (p *progress) begin(c chosen, run results.Run, dir, how string) {
-	p.events.begin(c, run, dir, how, bench.RunTime(c.policy, c.cells))
+	p.events.begin(c, run, dir, how, bench.RunTime(c.policy, c.runnable()))
 	if p.view != nil {
 		p.view.begin(c, how)
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -183,12 +184,14 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 	if _, given := o.settings["ceiling"]; given && c.policy.Ceiling && !slices.ContainsFunc(c.cells, bench.HasCeiling) {
 		return c, errors.New("--ceiling: none of the cells is a data-rate cell at max")
 	}
-	pin := c.suite.Pin
+	pin, pinErr := c.suite.Pin, func(err error) error {
+		return fmt.Errorf("%s: pin: %s", c.suite.PinAt, strings.TrimPrefix(err.Error(), "--pin "))
+	}
 	if cmd.Flags().Changed("pin") {
-		pin = o.pin
+		pin, pinErr = o.pin, func(err error) error { return err }
 	}
 	if c.plan, err = pinning.Parse(pin); err != nil {
-		return c, err
+		return c, pinErr(err)
 	}
 	if c.topology, err = pinning.System(); err != nil {
 		return c, err
@@ -198,7 +201,7 @@ func (o *selection) choose(cmd *cobra.Command, args []string) (c chosen, err err
 			return c, &exitError{exitFailed, err}
 		}
 	} else if err := c.plan.Check(c.topology); err != nil {
-		return c, err
+		return c, pinErr(err)
 	}
 	if err := c.place(); err != nil {
 		return c, err
@@ -258,6 +261,12 @@ func (c chosen) skipReasons() func(results.Cell) string {
 	return func(cell results.Cell) string {
 		return cmp.Or(reasons[cell.Transport], c.missing[cell.Client], c.missing[cell.Server])
 	}
+}
+
+// runnable are the cells that are not skipped.
+func (c chosen) runnable() []results.Cell {
+	skip := c.skipReasons()
+	return slices.DeleteFunc(slices.Clone(c.cells), func(cell results.Cell) bool { return skip(cell) != "" })
 }
 
 func encodeJSON(w io.Writer, v any) error {

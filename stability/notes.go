@@ -38,11 +38,19 @@ type Place struct {
 	Attempt int // from 0
 }
 
+// mostPlaces is how many places of a note are told.
+const mostPlaces = 20
+
 // Where is "samples.jsonl lines 3, 9 (rounds 0, 2)".
 func (n Note) Where() string {
-	lines, rounds := make([]string, len(n.At)), make([]string, len(n.At))
-	for i, p := range n.At {
+	shown := n.At[:min(len(n.At), mostPlaces)]
+	lines, rounds := make([]string, len(shown)), make([]string, len(shown))
+	for i, p := range shown {
 		lines[i], rounds[i] = fmt.Sprint(p.Line), fmt.Sprint(p.Round)
+	}
+	if more := len(n.At) - len(shown); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+		rounds = append(rounds, "…")
 	}
 	s := ""
 	if len(n.At) != 1 {

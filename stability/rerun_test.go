@@ -42,7 +42,11 @@ func TestVerdictOfRerun(t *testing.T) {
 	}
 	t.Run("a third attempt", func(t *testing.T) {
 		row := rowsOf(t, runOf(atMax), bad(), again(1, worse()), again(2, good()))[0]
-		check(t, row, results.Recovered, "first attempt: core 2.55 > 1.35")
+		check(t, row, results.Recovered, "2 of 2 attempts before it did not hold, the first of these: core 2.55 > 1.35")
+		row = rowsOf(t, runOf(atMax), good(), again(1, worse()), again(2, good()))[0]
+		check(t, row, results.Recovered, "1 of 2 attempts before it did not hold, the first of these: core 5.10 > 1.35")
+		row = rowsOf(t, runOf(atMax), bad(), again(1, good()), again(2, worse()))[0]
+		check(t, row, results.Unstable, "core 5.10 > 1.35; 1 of 2 attempts before it did not hold, the first of these: core 2.55 > 1.35")
 	})
 	t.Run("capacity from a recovered max", func(t *testing.T) {
 		run := runOf(atMax, at100)

@@ -84,14 +84,14 @@ func judge(p results.Policy, g cellSamples, known capacity) judged {
 	j.finding = find(p, g.cell, j.attempt, known)
 	j.verdict, j.reason = j.finding.verdict, j.finding.reason
 	if i > 0 {
-		first := find(p, g.cell, g.attempts[0], known)
-		switch {
-		case j.verdict == results.Stable && first.verdict == results.Stable:
-			// It was measured again for the sake of another cell, or because somebody asked for it.
-		case j.verdict == results.Stable:
-			j.verdict, j.reason = results.Recovered, "first attempt: "+first.summary()
-		case j.verdict == results.Unstable:
-			j.reason += "; first attempt: " + first.summary()
+		// Where all held before, it was measured again for the sake of another cell.
+		if before := earlier(p, g, i, known); before != "" {
+			switch j.verdict {
+			case results.Stable:
+				j.verdict, j.reason = results.Recovered, before
+			case results.Unstable:
+				j.reason = also(j.reason, before)
+			}
 		}
 	}
 	if last := g.attempts[len(g.attempts)-1]; i < len(g.attempts)-1 {
@@ -157,6 +157,26 @@ func (f finding) missed(p results.Policy, c results.Cell, got float64, known cap
 func (f finding) is(verdict, reason string) finding {
 	f.verdict, f.reason = verdict, reason
 	return f
+}
+
+// earlier tells which of the attempts before the one that decides did not hold, so that nobody measures until he likes the
+// result and has it look like the first one. It is empty where all held.
+func earlier(p results.Policy, g cellSamples, deciding int, known capacity) string {
+	missed, first := 0, ""
+	for _, a := range g.attempts[:deciding] {
+		if f := find(p, g.cell, a, known); !results.Publishable(f.verdict) {
+			if missed++; missed == 1 {
+				first = f.summary()
+			}
+		}
+	}
+	switch {
+	case missed == 0:
+		return ""
+	case deciding == 1:
+		return "first attempt: " + first
+	}
+	return fmt.Sprintf("%d of %d attempts before it did not hold, the first of these: %s", missed, deciding, first)
 }
 
 // also adds to a reason, which may be empty.
