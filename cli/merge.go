@@ -53,11 +53,11 @@ have one name, get numbers.`,
 			if err := j.Close(); err != nil {
 				return err
 			}
-			rows, err := writeReports(dir)
+			d, err := writeReports(dir)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.out, "%s\nrun directory: %s\n", report.Ranking(rows), dir)
+			_, err = fmt.Fprintf(s.out, "%s\nrun directory: %s\n", report.Ranking(d.Rows)+report.Precision(d), dir)
 			return err
 		},
 	}

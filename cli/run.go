@@ -204,14 +204,15 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
 		return errors.Join(runErr, closeErr)
 	}
-	rows, err := writeReports(dir)
+	d, err := writeReports(dir)
+	rows := d.Rows
 	if err := errors.Join(err, closeErr); err != nil {
 		return err
 	}
 	for _, r := range rows {
 		p.events.row(r)
 	}
-	fmt.Fprintln(s.out, report.Ranking(rows))
+	fmt.Fprintln(s.out, report.Ranking(rows)+report.Precision(d))
 	var worse error
 	if runErr == nil {
 		worse = o.printPairs(dir, s)
@@ -232,18 +233,18 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 }
 
 // writeReports writes what follows from the journal of a run directory into it.
-func writeReports(dir string) ([]results.Row, error) {
+func writeReports(dir string) (report.Document, error) {
 	d, err := loadRun(dir)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	csv, err := d.Table.MarshalCSV()
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	page, err := html.Page(d)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	for _, f := range []struct {
 		name string
@@ -254,10 +255,10 @@ func writeReports(dir string) ([]results.Row, error) {
 		{results.PageFile, page},
 	} {
 		if err := results.WriteFile(filepath.Join(dir, f.name), f.data); err != nil {
-			return nil, err
+			return d, err
 		}
 	}
-	return d.Rows, nil
+	return d, nil
 }
 
 // outcome is the exit code of a whole run. worse is what --fail-on found: a cell that failed outweighs it, one that is

@@ -33,6 +33,8 @@ type view struct {
 	place, all  int
 	left        time.Duration
 	now, offers string
+	narrow      map[string]bool  // cells that are as precise as they are to be, by key
+	precise     string           // how many, and how precise the last one is
 	machine     string           // what the last calibration told
 	last        []results.Sample // without measurement; newest last, with what it gave as its reason
 	drawn       []int            // widths of the lines that are on the screen
@@ -118,12 +120,24 @@ func (v *view) after(s results.Sample) {
 	v.draw()
 }
 
-// width adds to the last result how narrow the intervals of its cell are by now.
+// width keeps how narrow the intervals of the cell are that after told of.
 func (v *view) width(w stability.Width) {
-	if n := len(v.last); n > 0 {
-		v.last[n-1].Reason += ", " + widthText(w)
-		v.draw()
+	if len(v.last) == 0 {
+		return
 	}
+	if v.narrow == nil {
+		v.narrow = map[string]bool{}
+	}
+	cell := v.last[len(v.last)-1].Cell
+	v.narrow[cell] = w.Within(v.policy.Precision)
+	n := 0
+	for _, yes := range v.narrow {
+		if yes {
+			n++
+		}
+	}
+	v.precise = fmt.Sprintf("%d of %d within ±%g %% · last %s", n, len(v.cells), 100*v.policy.Precision, widthText(w))
+	v.draw()
 }
 
 // count adds a sample to what is known of its cell.
@@ -202,6 +216,9 @@ func (v *view) lines(width, height int) []string {
 	lines := []string{head, "now     " + cmp.Or(v.now, "…"), v.soFar()}
 	if room > len(lines) {
 		lines = slices.Insert(lines, 1, bar(v.place, max(v.all, 1), min(width-8, 60)))
+	}
+	if v.precise != "" {
+		lines = append(lines, "precise "+v.precise)
 	}
 	if v.machine != "" {
 		lines = append(lines, "machine "+v.machine)

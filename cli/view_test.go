@@ -10,6 +10,7 @@ import (
 
 	"msgbench/bench"
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // screen is a terminal that knows what view writes: text, line feed, carriage return, up, and wiping.
@@ -134,6 +135,13 @@ so far  1 holds · 2 loose
 	if got := s.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	// How precise cells are has a line of its own.
+	v.policy.Precision = 0.03
+	v.width(stability.Width{Samples: 6, Throughput: 0.021, P50: 0.03, Timed: true})
+	if got := s.String(); !strings.Contains(got, "\nprecise 1 of 3 within ±3 % · last by 6 samples: throughput ±2.1 %, p50 ±3 %\n") {
+		t.Errorf("got\n%s", got)
+	}
+	v.precise = ""
 	// A failure stays; a narrower terminal has wrapped the picture, which is taken away whole all the same.
 	s.resize(40)
 	v.after(results.Sample{Cell: cells[1].Key(), Outcome: results.Failed, Reason: "server ended"})

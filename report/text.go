@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // Ranking is the tables for a terminal: one a group, ranked.
@@ -60,6 +61,18 @@ func (g group) text() string {
 		}
 	}
 	return s
+}
+
+// Precision says in a line how many rows are as precise as the run was to be; empty where it had no precision.
+func Precision(d Document) string {
+	n := map[string]int{}
+	for _, note := range d.Notes {
+		n[note.Kind]++
+	}
+	if all := n[stability.NotePrecise] + n[stability.NoteImprecise]; all > 0 && d.Run != nil {
+		return fmt.Sprintf("±%g %% reached by %d of %s; the notes of the report say how precise each is\n", 100*d.Run.Policy.Precision, n[stability.NotePrecise], plural(all, "row"))
+	}
+	return ""
 }
 
 func trimRight(s string) string {
