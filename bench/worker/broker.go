@@ -3,8 +3,10 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"msgbench/bench/protocol"
+	"msgbench/measure"
 	"msgbench/results"
 	"msgbench/scenarios"
 	"msgbench/transports"
@@ -80,6 +82,9 @@ func (w *worker) serveBroker(args protocol.Args) (*results.Measurement, error) {
 		return nil, errors.Join(fmt.Errorf("the router ended: %w", err), stopProfile())
 	case r := <-w.report:
 		o := &results.Measurement{Facts: m.Facts()}
+		if ns, err := measure.UserCPU(); err == nil {
+			o.Facts["router_user_ns"] = strconv.FormatInt(ns, 10)
+		}
 		if r.Steps > 0 {
 			o.Series = &results.Series{StepNs: r.StepNs, Routed: m.Series(r.StartNs, r.StepNs, r.Steps)}
 		}
