@@ -70,7 +70,7 @@ func (m *matrix) calibrate(ctx context.Context, attempt int) error {
 			}
 		}
 	}
-	m.note(s)
+	m.calibrated(s)
 	if err := m.write(s); err != nil {
 		return err
 	}

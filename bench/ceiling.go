@@ -63,10 +63,14 @@ func (m *matrix) ceiling(ctx context.Context, c results.Cell) error {
 	if !ok {
 		return fmt.Errorf("%s: this cell's sampler can't search for a ceiling", c.Key())
 	}
-	search := ceiling.New(m.startRate(c), MaxRate)
+	samples, err := m.index.Samples(c.Key())
+	if err != nil {
+		return err
+	}
+	search := ceiling.New(startRateOf(samples), MaxRate)
 	place := 0
-	for _, s := range m.samples {
-		if s.Outcome == results.Search && s.Cell == c.Key() {
+	for _, s := range samples {
+		if s.Outcome == results.Search {
 			search.Report(s.Step.Holds)
 			place++
 		}
@@ -112,11 +116,11 @@ func asStep(s *results.Sample, rate int, share float64, window time.Duration) {
 	s.Outcome, s.Step = results.Search, &step
 }
 
-// startRate is where the search of a cell begins: well below what it does at max, but a few doublings away at most.
-func (m *matrix) startRate(c results.Cell) int {
+// startRateOf is where the search of a cell begins: well below what it does at max, but a few doublings away at most.
+func startRateOf(samples []results.Sample) int {
 	var rates []float64
-	for _, s := range m.samples {
-		if s.Cell == c.Key() && (s.Outcome == results.OK || s.Outcome == results.Rejected) {
+	for _, s := range samples {
+		if s.Outcome == results.OK || s.Outcome == results.Rejected {
 			rates = append(rates, s.Measurement.MessagesPerSecond())
 		}
 	}

@@ -37,65 +37,61 @@ type RoundInfo struct {
 	Cells   int
 }
 
-// Run measures the cells of r into its directory's journal and returns all samples. skip tells why a cell can't run here,
+// Measure measures the cells of r into its directory's journal and returns how many samples that holds. skip tells why a cell can't run here,
 // or is empty. When ctx ends, the running sample is dropped, and the error is that of ctx; what was measured is in the
-// journal and returned. What an earlier, interrupted call has written there already is not measured again.
-func Run(ctx context.Context, dir string, r results.Run, skip func(results.Cell) string, s Sampler, p Progress) (samples []results.Sample, err error) {
+// journal. What an earlier, interrupted call has written there already is not measured again.
+func Measure(ctx context.Context, dir string, r results.Run, skip func(results.Cell) string, s Sampler, p Progress) (kept int, err error) {
 	m, closeJournal, err := newMatrix(dir, r, s, p)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer func() {
 		if cerr := closeJournal(); err == nil {
 			err = cerr
 		}
 	}()
-	measured := map[string]bool{}
-	for _, x := range m.samples {
-		measured[x.Cell] = true
-	}
 	var cells []results.Cell
 	for _, c := range Arrange(r.Policy, r.Cells) {
 		if reason := skip(c); reason != "" {
 			if m.over[c.Key()] {
 				continue // said already
 			}
-			if measured[c.Key()] { // a skipped cell has no samples, and these are not to be lost
-				return m.samples, fmt.Errorf("%s has samples already, but can't run here now: %s", c.Key(), reason)
+			if m.index.Has(c.Key()) { // a skipped cell has no samples, and these are not to be lost
+				return m.kept(), fmt.Errorf("%s has samples already, but can't run here now: %s", c.Key(), reason)
 			}
 			if err := m.write(results.Sample{Cell: c.Key(), Started: time.Now().UTC(), Outcome: results.Skipped, Reason: reason}); err != nil {
-				return m.samples, err
+				return m.kept(), err
 			}
 			continue
 		}
 		cells = append(cells, c)
 	}
 	if err := m.attempt(ctx, cells, 0); err != nil {
-		return m.samples, err
+		return m.kept(), err
 	}
 	if r.Policy.Reruns > 0 {
 		again, err := m.fallenShort(cells)
 		if err != nil {
-			return m.samples, err
+			return m.kept(), err
 		}
 		if len(again) > 0 {
 			if err := m.attempt(ctx, again, 1); err != nil {
-				return m.samples, err
+				return m.kept(), err
 			}
 		}
 	}
 	if r.Policy.Ceiling {
 		err = m.ceilings(ctx, cells)
 	}
-	return m.samples, err
+	return m.kept(), err
 }
 
-// Retry measures cells of a run that is over again, as one more attempt, and returns all samples. Earlier attempts stay
-// in the journal. keys are those of the cells, at least one.
-func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool, s Sampler, p Progress) (samples []results.Sample, err error) {
+// Again measures cells of a run that is over again, as one more attempt, and returns how many samples its journal holds.
+// Earlier attempts stay in it. keys are those of the cells, at least one.
+func Again(ctx context.Context, dir string, r results.Run, keys map[string]bool, s Sampler, p Progress) (kept int, err error) {
 	m, closeJournal, err := newMatrix(dir, r, s, p)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer func() {
 		if cerr := closeJournal(); err == nil {
@@ -104,7 +100,7 @@ func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool,
 	}()
 	m.over = map[string]bool{}
 	attempt := 1 // that of the policy's own reruns, which not every run has
-	for _, x := range m.samples {
+	for _, x := range m.index.Entries {
 		attempt = max(attempt, x.Attempt)
 		m.round = max(m.round, x.Round+1)
 	}
@@ -115,7 +111,7 @@ func Retry(ctx context.Context, dir string, r results.Run, keys map[string]bool,
 		}
 	}
 	err = m.attempt(ctx, cells, attempt+1)
-	return m.samples, err
+	return m.kept(), err
 }
 
 // newMatrix opens the journal of a run and reads what it holds.
@@ -126,13 +122,27 @@ func newMatrix(dir string, r results.Run, s Sampler, p Progress) (*matrix, func(
 	if err != nil {
 		return nil, nil, err
 	}
-	samples, _, err := results.ReadJournal(path)
+	index, err := j.Index()
 	if err != nil {
 		return nil, nil, errors.Join(err, j.Close())
 	}
-	m := &matrix{run: r, sampler: s, progress: p, journal: j, samples: samples, over: map[string]bool{}, turns: map[place]turn{}}
-	for _, x := range samples {
+	known := map[string]bool{results.CalibrationCell: true}
+	for _, c := range r.Cells {
+		known[c.Key()] = true
+	}
+	m := &matrix{run: r, sampler: s, progress: p, journal: j, index: index, over: map[string]bool{}, turns: map[place]turn{}}
+	for i, x := range index.Entries {
+		if !known[x.Cell] {
+			return nil, nil, errors.Join(fmt.Errorf("%s: line %d: cell %q is none of this run's: the journal belongs to another run", path, i+1, x.Cell), j.Close())
+		}
 		m.note(x)
+	}
+	calibrations, err := index.Samples(results.CalibrationCell)
+	if err != nil {
+		return nil, nil, errors.Join(err, j.Close())
+	}
+	for _, x := range calibrations {
+		m.calibrated(x)
 	}
 	return m, j.Close, nil
 }
@@ -149,7 +159,7 @@ type matrix struct {
 	sampler      Sampler
 	progress     Progress
 	journal      *results.Journal
-	samples      []results.Sample
+	index        *results.Index
 	over         map[string]bool // cells with a failed sample: more samples would not change the verdict
 	turns        map[place]turn
 	budget       budget
@@ -163,12 +173,24 @@ type matrix struct {
 
 // fallenShort is the cells that the policy wants measured again, whole.
 func (m *matrix) fallenShort(cells []results.Cell) ([]results.Cell, error) {
-	keys, err := stability.Rerun(m.run, m.samples)
-	if err != nil {
-		return nil, err
+	var keys []string
+	for _, part := range stability.Families(m.run) {
+		samples, err := m.samplesOf(part)
+		if err != nil {
+			return nil, err
+		}
+		more, err := stability.Rerun(part, samples)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, more...)
 	}
 	again := among(cells, keys)
 	if len(again) > 0 {
+		keys = keys[:0]
+		for _, c := range again {
+			keys = append(keys, c.Key())
+		}
 		m.progress.Rerun(keys, RunTime(m.run.Policy, again))
 	}
 	return again, nil
@@ -203,10 +225,14 @@ func (m *matrix) cell(ctx context.Context, c results.Cell, attempt int) error {
 		if err := m.write(s); err != nil {
 			return err
 		}
-		m.note(s)
+		m.note(m.index.Entries[len(m.index.Entries)-1])
 		m.progress.After(s)
 		if m.run.Policy.Precision > 0 && s.Outcome == results.OK {
-			m.progress.Width(stability.WidthOf(c, m.of(c, attempt)))
+			own, err := m.index.Of(c.Key(), attempt)
+			if err != nil {
+				return err
+			}
+			m.progress.Width(stability.WidthOf(c, own))
 		}
 		if s.Outcome == results.Disturbed {
 			return nil
@@ -215,23 +241,26 @@ func (m *matrix) cell(ctx context.Context, c results.Cell, attempt int) error {
 	return nil
 }
 
-// of gives the samples of a cell in an attempt so far.
-func (m *matrix) of(c results.Cell, attempt int) []results.Sample {
-	key := c.Key()
-	var own []results.Sample
-	for _, s := range m.samples {
-		if s.Attempt == attempt && s.Cell == key {
-			own = append(own, s)
+// samplesOf reads the samples of the cells of a part of the run.
+func (m *matrix) samplesOf(part results.Run) ([]results.Sample, error) {
+	keys := make([]string, len(part.Cells))
+	for i, c := range part.Cells {
+		keys[i] = c.Key()
+	}
+	return m.index.Samples(keys...)
+}
+
+// kept is how many samples the journal holds.
+func (m *matrix) kept() (n int) {
+	for _, x := range m.index.Entries {
+		if x.Outcome != results.Calibrated {
+			n++
 		}
 	}
-	return own
+	return n
 }
 
 func (m *matrix) write(s results.Sample) error {
-	s.Version, s.Order = results.FormatVersion, len(m.samples)
-	if err := m.journal.Append(s); err != nil {
-		return err
-	}
-	m.samples = append(m.samples, s)
-	return nil
+	s.Version, s.Order = results.FormatVersion, len(m.index.Entries)
+	return m.journal.Append(s)
 }

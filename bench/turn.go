@@ -19,17 +19,12 @@ type turn struct {
 const maxDisturbed = 2
 
 // note keeps what a sample says about its cell's turn and its round's budget: of this run, or of one that is resumed.
-func (m *matrix) note(s results.Sample) {
+func (m *matrix) note(s results.Entry) {
 	at := place{s.Cell, s.Attempt, s.Round}
 	t := m.turns[at]
 	t.tries = max(t.tries, s.Try+1)
 	switch s.Outcome {
-	case results.Calibrated:
-		if s.Reason == "" {
-			m.calibrations = append(m.calibrations, s)
-		}
-		return
-	case results.Search:
+	case results.Calibrated, results.Search:
 		return
 	case results.Failed, results.Skipped:
 		m.over[s.Cell] = true
@@ -44,6 +39,13 @@ func (m *matrix) note(s results.Sample) {
 		t.over = true
 	}
 	m.turns[at] = t
+}
+
+// calibrated keeps a calibration that did not fail.
+func (m *matrix) calibrated(s results.Sample) {
+	if s.Reason == "" {
+		m.calibrations = append(m.calibrations, s)
+	}
 }
 
 // budget is how many disturbed samples may be measured again. It grows with each round, so that the first rounds can't use up

@@ -37,8 +37,8 @@ func confirm(ctx context.Context, first floors.Report, set source.Set, s streams
 	}
 	// Its table goes where progress goes: the result of check is the floors.
 	o := &runOptions{}
-	err = o.measure(ctx, c, run, dir, howRun, nil, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
-		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
+	err = o.measure(ctx, c, run, dir, howRun, nil, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers, p bench.Progress) (int, error) {
+		return bench.Measure(ctx, dir, run, c.skipReasons(), w, p)
 	})
 	// That rows are unstable or failed is for the floors to judge.
 	var e *exitError

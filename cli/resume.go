@@ -63,8 +63,8 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 		}
 	}
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
-	take := func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
-		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
+	take := func(w *bench.Workers, p bench.Progress) (int, error) {
+		return bench.Measure(ctx, dir, run, c.skipReasons(), w, p)
 	}
 	if flag == "retry" {
 		keys, err := o.retryKeys(dir, run)
@@ -77,8 +77,8 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 				return usagef("--retry %s: %s can't run here now: %s", dir, cell.Key(), reason)
 			}
 		}
-		take = func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
-			return bench.Retry(ctx, dir, run, keys, w, p)
+		take = func(w *bench.Workers, p bench.Progress) (int, error) {
+			return bench.Again(ctx, dir, run, keys, w, p)
 		}
 		if !o.quiet {
 			fmt.Fprintf(s.err, "%d cells of %s are measured again\n", len(keys), dir)

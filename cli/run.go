@@ -136,13 +136,13 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err := results.WriteRun(dir, run); err != nil {
 		return err
 	}
-	return o.measure(ctx, c, run, dir, howRun, e, s, func(w *bench.Workers, p bench.Progress) ([]results.Sample, error) {
-		return bench.Run(ctx, dir, run, c.skipReasons(), w, p)
+	return o.measure(ctx, c, run, dir, howRun, e, s, func(w *bench.Workers, p bench.Progress) (int, error) {
+		return bench.Measure(ctx, dir, run, c.skipReasons(), w, p)
 	})
 }
 
 // takeSamples runs or goes on with a run.
-type takeSamples func(*bench.Workers, bench.Progress) ([]results.Sample, error)
+type takeSamples func(*bench.Workers, bench.Progress) (kept int, err error)
 
 // measure takes samples with workers of its own, writes what follows from the journal, and prints the table. how is the
 // word of the events for how the run begins.
@@ -165,7 +165,7 @@ func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir
 // measureTold is measure with somebody who is told how it goes.
 func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run, dir, how string, s streams, p *progress, take takeSamples) (err error) {
 	p.begin(c, run, dir, how)
-	taken := 0
+	var taken int
 	defer func() {
 		var exit *exitError
 		if err != nil && !errors.As(err, &exit) {
@@ -193,12 +193,7 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 		}
 		workers.ProfileInto(profiles)
 	}
-	samples, runErr := take(workers, p)
-	for _, x := range samples {
-		if x.Outcome != results.Calibrated {
-			taken++
-		}
-	}
+	taken, runErr := take(workers, p)
 	p.end()
 	closeErr := workers.Close()
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {

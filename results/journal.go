@@ -14,8 +14,9 @@ import (
 // Journal is the append-only file of samples: one JSON object a line, written with one call as soon as the sample has
 // ended. A line without its line feed is one that a crash cut off.
 type Journal struct {
-	f    *os.File
-	path string
+	f     *os.File
+	path  string
+	index *Index
 }
 
 // OpenJournal opens or makes the journal at path for appending. It refuses a journal that another process writes. A last
@@ -78,7 +79,23 @@ func (j *Journal) Append(s Sample) error {
 	if _, err := j.f.Write(append(line, '\n')); err != nil {
 		return errors.Join(err, j.f.Truncate(before))
 	}
+	if j.index != nil {
+		j.index.keep(Entry{s.Cell, s.Outcome, s.Attempt, s.Round, s.Try, before, len(line)})
+	}
 	return nil
+}
+
+// Index says what the journal holds, from now on also what is appended.
+func (j *Journal) Index() (*Index, error) {
+	if j.index != nil {
+		return j.index, nil
+	}
+	x, err := readIndex(j.f, j.path)
+	if err != nil {
+		return nil, err
+	}
+	j.index = x
+	return x, nil
 }
 
 // Close makes the journal durable and lets go of it.
@@ -92,17 +109,23 @@ func ParseJournal(data []byte) (samples []Sample, cut int, err error) {
 		if end < 0 {
 			return samples, len(data), nil
 		}
-		var s Sample
-		if err := decode(data[:end], &s); err != nil {
-			return nil, 0, fmt.Errorf("line %d: not a sample: %w", n, err)
-		}
-		if err := s.check(); err != nil {
+		s, err := parseSample(data[:end])
+		if err != nil {
 			return nil, 0, fmt.Errorf("line %d: %w", n, err)
 		}
+		s.Line = n
 		samples = append(samples, s)
 		data = data[end+1:]
 	}
 	return samples, 0, nil
+}
+
+// parseSample reads one line.
+func parseSample(line []byte) (s Sample, err error) {
+	if err := decode(line, &s); err != nil {
+		return s, fmt.Errorf("not a sample: %w", err)
+	}
+	return s, s.check()
 }
 
 // ReadJournal reads the journal at path; see ParseJournal.

@@ -129,6 +129,7 @@ type Step struct {
 
 // Sample is one execution of one cell in processes of its own: one line of the journal.
 type Sample struct {
+	Line        int                  `json:"-"` // of the journal that it was read from, from 1; 0: not known
 	Version     int                  `json:"v"`
 	Cell        string               `json:"cell"`  // key
 	Order       int                  `json:"order"` // place in the run, from 0

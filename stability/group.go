@@ -54,25 +54,29 @@ func group(run results.Run, samples []results.Sample) ([]cellSamples, error) {
 		if s.Outcome == results.Calibrated {
 			continue // of the run, not of a cell: see Calibrations
 		}
+		line := s.Line
+		if line == 0 { // not read from a journal
+			line = n + 1
+		}
 		i, known := index[s.Cell]
 		if !known {
-			return nil, fmt.Errorf("line %d: cell %q is none of this run's: the journal belongs to another run", n+1, s.Cell)
+			return nil, fmt.Errorf("line %d: cell %q is none of this run's: the journal belongs to another run", line, s.Cell)
 		}
 		switch s.Outcome {
 		case results.Search:
 			if s.Step == nil {
-				return nil, fmt.Errorf("line %d: step without its rate", n+1)
+				return nil, fmt.Errorf("line %d: step without its rate", line)
 			}
-			groups[i].steps = append(groups[i].steps, placed{s, n + 1})
+			groups[i].steps = append(groups[i].steps, placed{s, line})
 			continue
 		case results.OK, results.Rejected, results.Disturbed, results.Failed, results.Skipped:
 		default:
-			return nil, fmt.Errorf("line %d: outcome %q: want ok, rejected, disturbed, failed, skipped, step or calibration", n+1, s.Outcome)
+			return nil, fmt.Errorf("line %d: outcome %q: want ok, rejected, disturbed, failed, skipped, step or calibration", line, s.Outcome)
 		}
 		if s.Outcome == results.OK && s.Measurement == nil {
-			return nil, fmt.Errorf("line %d: ok sample without a measurement", n+1)
+			return nil, fmt.Errorf("line %d: ok sample without a measurement", line)
 		}
-		byCell[i] = append(byCell[i], placed{s, n + 1})
+		byCell[i] = append(byCell[i], placed{s, line})
 	}
 	for i, list := range byCell {
 		slices.SortFunc(list, inTime)
