@@ -82,7 +82,12 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt, from
 				if err := m.cell(ctx, c, attempt); err != nil {
 					return err
 				}
-				again = append(again, c)
+				if again = append(again, c); m.run.AB != nil { // the two of a pair belong next to each other
+					if err := m.undisturbed(ctx, again, attempt, left); err != nil {
+						return err
+					}
+					again = nil
+				}
 			}
 			m.at++
 			saved := 1
@@ -93,17 +98,26 @@ func (m *matrix) rounds(ctx context.Context, cells []results.Cell, attempt, from
 			left -= SampleTime(m.run.Policy, c) * time.Duration(saved)
 		}
 		// Those that were disturbed, once more: by now what disturbed them may be over.
-		for range maxDisturbed {
-			for _, c := range again {
-				if !m.over[c.Key()] && !m.turns[place{c.Key(), attempt, m.round}].over {
-					m.progress.Before(c, m.at-1, m.total, m.scale(left))
-					if err := m.cell(ctx, c, attempt); err != nil {
-						return err
-					}
-				}
-			}
+		if err := m.undisturbed(ctx, again, attempt, left); err != nil {
+			return err
 		}
 		m.round++
+	}
+	return nil
+}
+
+// undisturbed measures those of the cells again whose turn is not over.
+func (m *matrix) undisturbed(ctx context.Context, cells []results.Cell, attempt int, left time.Duration) error {
+	for range maxDisturbed {
+		for _, c := range cells {
+			if m.over[c.Key()] || m.turns[place{c.Key(), attempt, m.round}].over {
+				continue
+			}
+			m.progress.Before(c, max(m.at-1, 0), m.total, m.scale(left))
+			if err := m.cell(ctx, c, attempt); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

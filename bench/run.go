@@ -222,6 +222,9 @@ func (m *matrix) cell(ctx context.Context, c results.Cell, attempt int) error {
 		if again := interfered(s.Interference, m.run.Policy, m.turns[at], m.budget); again && s.Outcome != results.Failed {
 			s.Outcome, s.Reason = results.Disturbed, disturbance(s.Interference)
 		}
+		if s.Interference != nil && s.Outcome != results.OK { // what else is wrong with it keeps it out of the row
+			s.Interference.Kept = false
+		}
 		if err := m.write(s); err != nil {
 			return err
 		}

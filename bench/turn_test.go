@@ -184,6 +184,33 @@ func TestBudgetOfDisturbedSamples(t *testing.T) {
 	}
 }
 
+// Disturbed samples are measured again at the end of their round; of a pair, at once, so that the two stay next to each other.
+func TestWhenDisturbedSamplesAreMeasuredAgain(t *testing.T) {
+	noisy := results.Interference{SpanNs: 1e9, ShareNs: 2e9, ForeignNs: 1e9}
+	calm := results.Interference{SpanNs: 1e9, ShareNs: 2e9}
+	run := testRun(1, "pipe", "shm", "uds")
+	run.Policy.Budget, run.Policy.Reruns = 1, 0
+	keys := func() (list []string) {
+		d := &drawn{interference: []results.Interference{noisy, calm, calm, calm, calm}, ops: []int64{1, 1, 1, 1, 1}}
+		samples, err := Run(context.Background(), t.TempDir(), run, noSkip, d, &events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range samples {
+			list = append(list, s.Cell)
+		}
+		return list
+	}
+	if k := keys(); len(k) != 4 || k[3] != k[0] || k[1] == k[0] {
+		t.Errorf("%v", k)
+	}
+	run.Cells = run.Cells[:2]
+	run.AB = &results.AB{Setting: "transport", A: "pipe", B: "shm", Pairs: []results.Pair{{A: run.Cells[0].Key(), B: run.Cells[1].Key()}}}
+	if k := keys(); len(k) != 3 || k[1] != k[0] || k[2] == k[0] {
+		t.Errorf("of a pair: %v", k)
+	}
+}
+
 // A run that was interrupted at any sample goes on with the budget that it had, and makes the same decisions.
 func TestResumedBudget(t *testing.T) {
 	run := testRun(4, "pipe", "shm", "uds")

@@ -121,7 +121,8 @@ func calibrationText(s results.Sample) string {
 		return fmt.Sprintf("round %d: no calibration: %s", s.Round+1, s.Reason)
 	}
 	c := s.Calibration
-	return fmt.Sprintf("round %d: cache line %.0f ns (%.2f), pipe %.1f µs (%.2f)", s.Round+1, c.LineNs, c.LineIndex, c.PipeNs/1e3, c.PipeIndex)
+	return fmt.Sprintf("round %d: cache line %s (%.2f), pipe %s (%.2f)", s.Round+1, stability.TimeText(c.LineNs), c.LineIndex,
+		stability.TimeText(c.PipeNs), c.PipeIndex)
 }
 
 // Width says how narrow the intervals of the cell are now that After told of.

@@ -51,7 +51,13 @@ func CalibrationSays(c stability.Calibration, run *results.Run) []string {
 	return says
 }
 
-func ratioText(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+// ratioText is a ratio: with two decimals, where it is not so far off that they say nothing.
+func ratioText(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
 
 func calibrations(b *strings.Builder, d Document) {
 	if len(d.Calibrations) == 0 {

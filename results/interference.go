@@ -22,7 +22,7 @@ type Interference struct {
 	// Limit is the share beyond which the sample was disturbed; 0: it was not judged.
 	Limit     float64 `json:"limit,omitempty"`
 	Disturbed bool    `json:"disturbed,omitempty"`
-	// Kept: disturbed, but not measured again, since the run's budget was used up.
+	// Kept: disturbed, but in the row, since the run's budget was used up.
 	Kept bool `json:"kept,omitempty"`
 
 	// By role, summed over its processes and threads; a thread that ended meanwhile is missing.

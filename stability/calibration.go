@@ -3,6 +3,7 @@ package stability
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"msgbench/results"
 )
@@ -87,19 +88,32 @@ func (s Series) Changed(limit float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: the machine changed under the run: %s in round %d, %s in round %d, %s", s.Name,
-		nsText(s.Ns[fast]), s.Rounds[fast]+1, nsText(s.Ns[slow]), s.Rounds[slow]+1, above(s.Ns[slow]/s.Ns[fast], limit))
+		TimeText(s.Ns[fast]), s.Rounds[fast]+1, TimeText(s.Ns[slow]), s.Rounds[slow]+1, above(s.Ns[slow]/s.Ns[fast], limit))
 }
 
-// nsText is a time for people.
-func nsText(ns float64) string {
+// TimeText is a time in ns for people, to three digits: 98.5 ns, 5.21 µs, 47.1 ms.
+func TimeText(ns float64) string {
+	unit := " ns"
 	switch {
-	case ns >= 1e6:
-		return short(ns/1e6) + " ms"
-	case ns >= 1e3:
-		return short(ns/1e3) + " µs"
+	case ns >= 999.5e3:
+		ns, unit = ns/1e6, " ms"
+	case ns >= 999.5:
+		ns, unit = ns/1e3, " µs"
 	}
-	return short(ns) + " ns"
+	return threeDigits(ns) + unit
+}
+
+// threeDigits is a number to three digits, all of those before the point included.
+func threeDigits(v float64) string {
+	d := 2
+	switch {
+	case v >= 99.95:
+		d = 0
+	case v >= 9.995:
+		d = 1
+	}
+	return strconv.FormatFloat(v, 'f', d, 64)
 }
 
 // Text is the median for people.
-func (s Series) Text() string { return nsText(s.Median()) }
+func (s Series) Text() string { return TimeText(s.Median()) }

@@ -78,7 +78,7 @@ func (r *Result) Moved() string {
 
 // text is the comparison of one calibration for people.
 func (c Calibrated) text() string {
-	s := fmt.Sprintf("calibration of %s: old %.4g ns, new %.4g ns", c.Name, c.Old, c.New)
+	s := fmt.Sprintf("calibration of %s: old %s, new %s", c.Name, stability.TimeText(c.Old), stability.TimeText(c.New))
 	switch {
 	case !c.Tested:
 		return s + fmt.Sprintf(": too few rounds to compare: %d and %d, want at least 4 and 4", c.NOld, c.NNew)

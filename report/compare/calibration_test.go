@@ -58,7 +58,7 @@ func TestCalibrations(t *testing.T) {
 		text             string // above the cells
 	}{
 		{name: "neither is calibrated", oldCell: fast, newCell: slow, outcome: Worse},
-		{name: "the machine held still", oldCell: fast, newCell: slow, old: rounds(100, 5000), new: rounds(101, 4950), outcome: Worse, text: "calibration of cache line: old 100.5 ns, new 101.5 ns: +1.0 %"},
+		{name: "the machine held still", oldCell: fast, newCell: slow, old: rounds(100, 5000), new: rounds(101, 4950), outcome: Worse, text: "calibration of cache line: old 100 ns, new 102 ns: +1.0 %"},
 		{name: "another machine, as fast", machine: "rack", oldCell: fast, newCell: slow, old: rounds(100, 5000), new: rounds(100, 5000), outcome: Worse, text: "machine differs: old desk, new rack"},
 		{name: "the cache line moved", oldCell: fast, newCell: slow, old: rounds(100, 5000), new: rounds(150, 5000), outcome: Unsure, reason: moved + "cache line +50.0 %", text: "moved by +50.0 %"},
 		{name: "the pipe moved", oldCell: fast, newCell: fast, old: rounds(100, 5000), new: rounds(100, 2500), outcome: Unsure, reason: moved + "pipe -50.0 %"},
