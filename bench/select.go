@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"strings"
 
 	"msgbench/results"
 )
@@ -17,7 +16,7 @@ func Select(cells []results.Cell, globs []string) ([]results.Cell, error) {
 	for _, g := range globs {
 		any := false
 		for i, c := range cells {
-			if matchGlob(g, c.Key()) {
+			if results.Glob(g, c.Key()) {
 				keep[i], any = true, true
 			}
 		}
@@ -32,25 +31,4 @@ func Select(cells []results.Cell, globs []string) ([]results.Cell, error) {
 		}
 	}
 	return kept, nil
-}
-
-// matchGlob matches the whole of s. On a mismatch it goes back to the last star and lets it take one character more.
-func matchGlob(glob, s string) bool {
-	g, i, star, from := 0, 0, -1, 0
-	for i < len(s) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, from = g, i
-			g++
-		case g < len(glob) && (glob[g] == '?' || glob[g] == s[i]):
-			g++
-			i++
-		case star >= 0:
-			from++
-			g, i = star+1, from
-		default:
-			return false
-		}
-	}
-	return strings.Trim(glob[g:], "*") == ""
 }

@@ -119,21 +119,6 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-func TestGlobs(t *testing.T) {
-	for _, c := range []struct {
-		glob, s string
-		want    bool
-	}{
-		{"*", "", true}, {"*", "a/b", true}, {"a*", "a/b", true}, {"*/b", "a/b", true}, {"a/*/c", "a/b/x/c", true},
-		{"a?b", "a/b", true}, {"a?b", "ab", false}, {"a*b*c", "aXbYbZc", true}, {"a*b", "abX", false}, {"", "", true},
-		{"", "a", false}, {"a", "", false}, {"**", "abc", true}, {"*b", "ab b", true}, {"ping-pong/shm/*", "ping-pong/shm/go-go/8B/max", true},
-	} {
-		if got := matchGlob(c.glob, c.s); got != c.want {
-			t.Errorf("%q against %q: %v", c.glob, c.s, got)
-		}
-	}
-}
-
 func TestRoundsAreSeeded(t *testing.T) {
 	if !slices.Equal(Round(7, 2, 50), Round(7, 2, 50)) {
 		t.Error("the same seed and round give different orders")

@@ -4,9 +4,8 @@ package report
 import (
 	"fmt"
 	"math"
-	"strings"
-	"unicode"
 
+	"msgbench/report/internal/plain"
 	"msgbench/results"
 )
 
@@ -73,11 +72,7 @@ func plural(n int, word string) string {
 
 // oneLine keeps text from another machine from ending a line, a table cell or an HTML comment of ours, and from turning
 // the direction of what follows.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || r >= 0x80 && (unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Bidi_Control))
-	}), " ")
-}
+func oneLine(s string) string { return plain.OneLine(s) }
 
 // orText is s, or other where s is empty.
 func orText(s, other string) string {

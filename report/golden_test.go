@@ -1,42 +1,15 @@
 package report
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"msgbench/report/internal/golden"
 	"msgbench/results"
 	"msgbench/results/hist"
 	"msgbench/stability"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got == string(want) {
-		return
-	}
-	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(g), len(w)) {
-		if i >= len(g) || i >= len(w) || g[i] != w[i] {
-			t.Fatalf("%s:%d differs (go test -update writes it anew):\n got %s\nwant %s", path, i+1, at(g, i), at(w, i))
-		}
-	}
-}
 
 // measured is a row as a run gives it: latencies and throughput around the given ones.
 func measured(scenario, transport, client, server string, payload, rate int, p50, perSecond float64) results.Row {
@@ -162,7 +135,7 @@ func imported(t *testing.T, format, name, data string) results.Table {
 
 func TestStyles(t *testing.T) {
 	for _, s := range Styles {
-		t.Run(s.Name, func(t *testing.T) { golden(t, s.Name+".md.golden", s.Render(document())) })
+		t.Run(s.Name, func(t *testing.T) { golden.Check(t, s.Name+".md.golden", s.Render(document())) })
 	}
 	t.Run("reference", func(t *testing.T) {
 		d := document()
@@ -170,7 +143,7 @@ func TestStyles(t *testing.T) {
 		d.Run = nil
 		d.References = []results.Table{reference(t)}
 		for _, s := range Styles {
-			golden(t, s.Name+"-reference.md.golden", s.Render(d))
+			golden.Check(t, s.Name+"-reference.md.golden", s.Render(d))
 		}
 	})
 	t.Run("platforms", func(t *testing.T) {
@@ -181,7 +154,7 @@ func TestStyles(t *testing.T) {
 			b.Rows[i].P50Us = results.N(b.Rows[i].P50Us.Or(0) * 2)
 		}
 		b.Rows = b.Rows[:9]
-		golden(t, "platforms.md.golden", Platforms([]Document{a, b}))
+		golden.Check(t, "platforms.md.golden", Platforms([]Document{a, b}))
 	})
 	t.Run("nothing", func(t *testing.T) {
 		for _, s := range Styles {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"msgbench/report/internal/golden"
 	"msgbench/results"
 )
 
@@ -46,7 +47,7 @@ func TestImport(t *testing.T) {
 			}
 			b.WriteString("\n")
 		}
-		golden(t, name, b.String())
+		golden.Check(t, name, b.String())
 	}
 	t.Run("areg", func(t *testing.T) {
 		table := imported(t, sourceAreg, "dir/areg.csv", aregFile(aregLine, strings.Replace(aregLine, "pp64", "bc0", 1), strings.Replace(aregLine, ";0;0;", ";1;1000;", 1)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"msgbench/report/internal/plain"
 	"msgbench/results"
 	"msgbench/stability"
 )
@@ -197,29 +198,7 @@ func markdownTable(b *strings.Builder, head []string, left int, rows [][]string)
 }
 
 // cell makes text safe within a table: a CSV may come from anywhere.
-func cell(s string) string {
-	if plain(s) { // most are numbers, and there are many of them
-		return s
-	}
-	return markup.Replace(oneLine(s))
-}
-
-var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`,
-	"[", `\[`, "]", `\]`, "~", `\~`, "@", "&#64;", "://", ":&#47;/", "www.", "www&#46;")
-
-// plain tells text that holds nothing but what numbers and names are made of, and single spaces within.
-func plain(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.' && (i < 3 || s[i-3:i] != "www"), c == '-', c == '%':
-		case c == ' ' && i > 0 && i < len(s)-1 && s[i-1] != ' ':
-		default:
-			return false
-		}
-	}
-	return true
-}
+func cell(s string) string { return plain.Markdown(s) }
 
 // code makes text safe within `…`.
 func code(s string) string { return strings.ReplaceAll(oneLine(s), "`", "'") }

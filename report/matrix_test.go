@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"msgbench/report/internal/golden"
 	"msgbench/results"
 )
 
@@ -46,7 +47,7 @@ func tables(page string) []string {
 // order, and its validation summary.
 func TestNetipcPage(t *testing.T) {
 	page := Matrix(Document{Name: "netipc.csv", Table: imported(t, sourceNetipc, "netipc-windows.csv", netipcPage(t))})
-	golden(t, "matrix-netipc.md.golden", page)
+	golden.Check(t, "matrix-netipc.md.golden", page)
 	data, err := os.ReadFile("testdata/netipc-page.tsv")
 	if err != nil {
 		t.Fatal(err)

@@ -4,23 +4,19 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"image"
 	"image/png"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"msgbench/report/internal/example"
+	"msgbench/report/internal/golden"
 	"msgbench/results"
 	"msgbench/stability"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // TestGolden has the first chart of each kind, as a file and, for one, as part of a page.
 func TestGolden(t *testing.T) {
@@ -31,32 +27,15 @@ func TestGolden(t *testing.T) {
 			continue
 		}
 		seen[c.Kind] = true
-		golden(t, string(c.Kind)+".svg", c.SVG())
+		golden.Check(t, string(c.Kind)+".svg", c.SVG())
 		if c.Kind == Throughput {
-			golden(t, "inline.svg", c.Inline())
+			golden.Check(t, "inline.svg", c.Inline())
 		}
 	}
 	if len(seen) != len(kinds) {
 		t.Errorf("kinds drawn: %v", seen)
 	}
-	golden(t, "charts.css", CSS())
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew):\n%s", path, got)
-	}
+	golden.Check(t, "charts.css", CSS())
 }
 
 // TestNames: the charts of a run have file names of their own, and the same ones every time.

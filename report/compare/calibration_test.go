@@ -2,11 +2,11 @@ package compare
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"msgbench/report/internal/golden"
 	"msgbench/report/source"
 	"msgbench/report/source/sourcetest"
 	"msgbench/results"
@@ -133,15 +133,6 @@ func TestCalibrationGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", "calibration."+format+".golden")
-		if *update {
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil || string(want) != string(got) {
-			t.Errorf("%s: %v\n%s", path, err, got)
-		}
+		golden.Check(t, "calibration."+format+".golden", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,11 +12,10 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
+	"msgbench/report/internal/golden"
 	"msgbench/report/source"
 	"msgbench/report/source/sourcetest"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 // Samples around a level, a per cent or so apart.
 func around(level int64, permille ...int64) []int64 {
@@ -208,19 +206,7 @@ func goldens(t *testing.T, name string, r Result) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", name+"."+format)
-		if *update {
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s differs (-update writes it):\n%s", path, got)
-		}
+		golden.Check(t, name+"."+format, got)
 		switch format {
 		case "json":
 			if !json.Valid(got) {

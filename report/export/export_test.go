@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -18,13 +17,12 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"msgbench/report/internal/golden"
 	"msgbench/report/source"
 	"msgbench/report/source/sourcetest"
 	"msgbench/results"
 	"msgbench/stability"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 var pp = sourcetest.PingPong
 
@@ -69,19 +67,7 @@ func TestGoldens(t *testing.T) {
 	set := fixture(t)
 	for _, f := range Formats() {
 		got := write(t, set, f[0])
-		path := filepath.Join("testdata", "export."+f[0])
-		if *update {
-			if err := os.WriteFile(path, got.Data, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got.Data, want) {
-			t.Errorf("%s differs (-update writes it):\n%s", path, got.Data)
-		}
+		golden.Check(t, "export."+f[0], got.Data)
 		left := []string{"ping-pong/tcp/go-go/8B/max: failed: died: \"<é\\ &", "ping-pong/pipe/go-go/8B/max: unstable: core 4.00 > 1.35"}
 		if f[0] != "jsonl" && !slices.Equal(got.LeftOut, left) {
 			t.Errorf("%s leaves out %q", f[0], got.LeftOut)

@@ -1,21 +1,18 @@
 package floors
 
 import (
-	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"msgbench/report/internal/golden"
 	"msgbench/report/source"
 	"msgbench/report/source/sourcetest"
 	"msgbench/results"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 var pp = sourcetest.PingPong
 
@@ -220,7 +217,7 @@ func TestBindErrors(t *testing.T) {
 		"  - {name: w, match: {transport: shm}, relative_to: {transport: tcp}, metric: throughput, min: 5, max: 10}\n")
 }
 
-const golden = `floors:
+const every = `floors:
   - name: shm is fast, 100 % | <sure>
     match: {transport: shm}
     metric: throughput
@@ -243,7 +240,7 @@ const golden = `floors:
 func TestGoldens(t *testing.T) {
 	cells := append(noisy(), sourcetest.Cell{Cell: pp("dead", 8, 0).Cell, Failed: "server died: \x01 line\n::error::two"})
 	set := load(t, cells...)
-	r := check(t, set, golden)
+	r := check(t, set, every)
 	outputs := map[string][]byte{"summary": []byte(StepSummary(r))}
 	for _, format := range Formats {
 		data, err := Write(r, format)
@@ -257,19 +254,7 @@ func TestGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, got := range outputs {
-		path := filepath.Join("testdata", "floors."+name)
-		if *update {
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s differs (-update writes it):\n%s", path, got)
-		}
+		golden.Check(t, "floors."+name, got)
 	}
 	if !json.Valid(outputs["json"]) {
 		t.Error("not JSON")
@@ -338,7 +323,7 @@ func TestDocs(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(golden))
+	f.Add([]byte(every))
 	f.Add([]byte("floors: [{name: x, cell: a, metric: lost, max: 0}]"))
 	f.Add([]byte("&a [*a]"))
 	f.Fuzz(func(t *testing.T, data []byte) {

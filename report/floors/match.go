@@ -48,11 +48,10 @@ func (b *bound) bind(set *source.Set) error {
 			return &lineError{f.Line, fmt.Sprintf("floor %q: unknown field %q (here there are %s)", b.Name, f.Name, strings.Join(known, ", "))}
 		}
 	}
-	glob := source.Glob(b.Cell)
 	related := 0
 	for i := range set.Cells {
 		c := &set.Cells[i]
-		if b.Cell != "" && !glob.MatchString(c.Row.Cell) || !holds(c, b.Match) {
+		if b.Cell != "" && !results.Glob(b.Cell, c.Row.Cell) || !holds(c, b.Match) {
 			continue
 		}
 		t := target{cell: c}

@@ -2,8 +2,6 @@ package html
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,11 +10,10 @@ import (
 	"msgbench/report"
 	"msgbench/report/charts"
 	"msgbench/report/internal/example"
+	"msgbench/report/internal/golden"
 	"msgbench/results"
 	"msgbench/stability"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 // TestGolden is the page of six rows without its style, script and charts, which have tests of their own.
 func TestGolden(t *testing.T) {
@@ -46,19 +43,7 @@ func TestGolden(t *testing.T) {
 		got = regexp.MustCompile(`(?s)(<`+part+`)\b.*?</`+part+`>`).ReplaceAllString(got, "$1/>")
 	}
 	got = regexp.MustCompile(`sha256-[\w+/=&#;]+`).ReplaceAllString(got, "sha256-…")
-	const path = "testdata/page.html"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew):\n%s", path, got)
-	}
+	golden.Check(t, "page.html", got)
 }
 
 // TestMarkup: every text of a document, in every place. The browser test asks a browser besides.

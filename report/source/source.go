@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -121,12 +120,6 @@ func (s *Set) Unique() error {
 	return nil
 }
 
-// Glob is a glob of keys: * matches any text, / too, and ? one character.
-func Glob(glob string) *regexp.Regexp {
-	e := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(glob))
-	return regexp.MustCompile(`(?s)\A(?:` + e + `)\z`)
-}
-
 // Select keeps the cells whose key matches one of the globs, all if there are none. A glob that matches none is an error.
 func (s *Set) Select(globs []string) error {
 	if len(globs) == 0 {
@@ -134,9 +127,9 @@ func (s *Set) Select(globs []string) error {
 	}
 	keep := make([]bool, len(s.Cells))
 	for _, g := range globs {
-		e, any := Glob(g), false
+		any := false
 		for i := range s.Cells {
-			if e.MatchString(s.Cells[i].Row.Cell) {
+			if results.Glob(g, s.Cells[i].Row.Cell) {
 				keep[i], any = true, true
 			}
 		}

@@ -4,18 +4,41 @@ package plain
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
-// OneLine keeps text from another machine from ending a line of ours.
+// OneLine keeps text from another machine from ending a line of ours, and from turning the direction of writing.
 func OneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r >= 0x80 && (unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Bidi_Control))
+	}), " ")
 }
 
+// markdown keeps text from being markup, and from calling people or becoming a link on a forge.
 var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`,
-	"[", `\[`, "]", `\]`, "~", `\~`)
+	"[", `\[`, "]", `\]`, "~", `\~`, "@", "&#64;", "://", ":&#47;/", "www.", "www&#46;")
 
 // Markdown makes text safe within a table.
-func Markdown(s string) string { return markdown.Replace(OneLine(s)) }
+func Markdown(s string) string {
+	if harmless(s) { // most are numbers, and there are many of them
+		return s
+	}
+	return markdown.Replace(OneLine(s))
+}
+
+// harmless tells text that holds nothing but what numbers and names are made of, and single spaces within.
+func harmless(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.' && (i < 3 || s[i-3:i] != "www"), c == '-', c == '%':
+		case c == ' ' && i > 0 && i < len(s)-1 && s[i-1] != ' ':
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 // Field makes text safe in a CSV that a spreadsheet may open: nothing of it is taken for a formula.
 func Field(s string) string {
