@@ -325,7 +325,7 @@ func TestOneWayResultsThatContradictAreFailedSamples(t *testing.T) {
 		fault  string
 		reason string
 	}{
-		{stream, "server:a short stream", "client: a window of 1ms, where 100ms was asked for"},
+		{stream, "server:a short stream", "the server: a window of 1000000 ns, want 100000000 ns at least"},
 		{stream, "server:fewer received", "messages in the window, the server received "},
 		{stream, "server:a loss in its place", ": 1 lost, 0 twice, 0 late, and none may be"},
 		{stream, "server:no thirds", "the server: thirds and thirds_ns have 0 and 0 values"},

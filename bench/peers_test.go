@@ -118,17 +118,21 @@ cells:
 func TestPeersOneWay(t *testing.T) {
 	long(t)
 	for _, c := range []struct {
-		transports string
-		names      []string
+		transports, tcp string
+		names           []string
 	}{
-		{"[pipe, shm, uds, tcp]", []string{"c"}},
-		{"[zmq-tcp, zmq-ipc]", []string{"libzmq"}},
-		{"[nng-tcp, nng-ipc]", []string{"libnng", "libnanomsg"}},
+		{"[pipe, shm, uds, tcp]", "tcp", []string{"c"}},
+		{"[zmq-tcp, zmq-ipc]", "zmq-tcp", []string{"libzmq"}},
+		{"[nng-tcp, nng-ipc]", "nng-tcp", []string{"libnng", "libnanomsg"}},
 	} {
 		t.Run(strings.Join(c.names, " "), func(t *testing.T) {
 			w := quickWorkers(t, 50)
 			builtPeers(t, w, peers.Options{}, c.names...)
-			sampleAll(t, w, peerCells(t, forTransports(everyOneWay, c.transports), c.names))
+			suite := forTransports(everyOneWay, c.transports)
+			if c.names[0] != "libzmq" { // which can't do without TCP_NODELAY
+				suite += "  - {scenario: [data-rate, broadcast], transport: " + c.tcp + ", client: %s, server: %s, nodelay: off}\n"
+			}
+			sampleAll(t, w, peerCells(t, suite, c.names))
 		})
 	}
 }
@@ -340,6 +344,28 @@ func TestDescribePeerFaults(t *testing.T) {
 	} {
 		if _, err := DescribePeer(context.Background(), c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// A program that can't be started any more when its turn comes fails the sample.
+func TestPeerThatIsNotExecutable(t *testing.T) {
+	w := quickWorkers(t, 10)
+	path := script(t, "exit 0")
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.peers["locked"] = Peer{Path: path}
+	for _, role := range []string{"client", "server"} {
+		c := testCell("tcp", 0)
+		if role == "client" {
+			c.Client = "locked"
+		} else {
+			c.Server = "locked"
+		}
+		s, err := w.Sample(context.Background(), c)
+		if err != nil || s.Outcome != results.Failed || !strings.Contains(s.Reason, "start "+role) || !strings.Contains(s.Reason, "permission denied") {
+			t.Errorf("%s: %s %q %v", role, s.Outcome, s.Reason, err)
 		}
 	}
 }

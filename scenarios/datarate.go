@@ -215,11 +215,14 @@ func dataRateServer(s *Side) (*results.Measurement, error) {
 	return m, nil
 }
 
-// planned is how long a window of a schedule is, in ns: a whole number of intervals. It is 0 at max, where the last message
-// received ends it.
+// planned is how long a window is at least, in ns: of a schedule, a whole number of intervals; at max, as long as was asked for, so
+// that a stall at its end counts. It is 0 for a count at max, where the last message received ends it.
 func planned(p Params) int64 {
-	if p.Rate == 0 {
+	switch {
+	case p.Rate == 0 && p.Count > 0:
 		return 0
+	case p.Rate == 0:
+		return int64(p.Window)
 	}
 	return measure.Schedule{Rate: int64(p.Rate)}.At(messagesDue(p))
 }

@@ -80,9 +80,7 @@ func TestDataRate(t *testing.T) {
 				for _, count := range []int64{0, 2, 100} {
 					p := smallParams(payload, rate)
 					p.Channels, p.Count = channels, count
-					if rate > 0 {
-						p.Window *= 3 // or a stall at its start would leave nothing of it
-					}
+					p.Window *= 5 // or a stall at its start would leave nothing of it
 					m, ms, err, serr := runStream(t, p, nil)
 					if err != nil || serr != nil {
 						t.Fatalf("%d B at %d on %d channels, count %d: %v, %v", payload, rate, channels, count, err, serr)

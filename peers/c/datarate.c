@@ -32,8 +32,11 @@ static int64_t messages_due(const struct params *p) {
 	return p->count ? p->count : max64((int64_t)((double)p->window_ns / 1e9 * (double)p->rate), 1);
 }
 
-// planned is how long a window of a schedule is; 0 at max, where the last message received ends it.
-static int64_t planned(const struct params *p) { return p->rate ? schedule_at(0, p->rate, messages_due(p)) : 0; }
+// planned is how long a window is at least, so that a stall at its end counts; 0 for a count at max, where the last message
+// received ends it.
+static int64_t planned(const struct params *p) {
+	return p->rate ? schedule_at(0, p->rate, messages_due(p)) : p->count ? 0 : p->window_ns;
+}
 
 static void steps_make(struct counts *c, const struct params *p) {
 	c->n = (int)(p->count ? COUNTED_STEPS : p->window_ns / STEP_NS + 1) + DRAIN_STEPS;
