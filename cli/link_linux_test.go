@@ -31,14 +31,6 @@ func lack(t *testing.T, format string, args ...any) {
 	t.Skipf("NOT TESTED: "+format, args...)
 }
 
-// long skips a test that takes many seconds, unless all is to be tested: `go test ./...` alone stays short.
-func long(t *testing.T) {
-	t.Helper()
-	if os.Getenv("MSGBENCH_NEED_PEERS") == "" {
-		t.Skip("takes many seconds: scripts/test sets MSGBENCH_NEED_PEERS")
-	}
-}
-
 // newLink makes a link, by tc netem where the kernel has it. Where it has not, two TUN devices are the ends of the network,
 // and this process is what lies between.
 func newLink(t *testing.T, delay time.Duration, loss float64) *link {
