@@ -406,7 +406,7 @@ func TestPrecisionOfFailedCells(t *testing.T) {
 	if want := [][]string{{r.Cells[0].Key(), r.Cells[1].Key()}, {r.Cells[0].Key()}, {r.Cells[0].Key()}, {r.Cells[0].Key()}}; fmt.Sprint(e.more) != fmt.Sprint(want) {
 		t.Errorf("went on with %v, want %v", e.more, want)
 	}
-	if e.total != 28+8 || e.left != 12*SampleTime(r.Policy, r.Cells[0]) {
+	if e.total != 28+8 || e.left != 12*SampleTime(r.Policy, r.Cells[0])+5*calibrationTime {
 		t.Errorf("told of %d samples in the end, and of %s at first", e.total, e.left)
 	}
 }
