@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -113,7 +114,17 @@ func listPeers() ([]entry, error) {
 	out = append(out, entry{Name: goPeer, Summary: "built in", Path: exe})
 	for _, p := range peers.Table {
 		r := peers.Look(context.Background(), p, peers.Options{})
-		out = append(out, entry{Name: p.Name, Summary: p.Summary + ": " + strings.Join(p.Transports, ", "), Path: r.Path, Skipped: r.Reason})
+		summary := p.Summary + ": " + strings.Join(p.Transports, ", ")
+		var lacks []string
+		for _, s := range scenarios.Table {
+			if !slices.Contains(p.Scenarios, s.Name) {
+				lacks = append(lacks, s.Name)
+			}
+		}
+		if len(lacks) > 0 {
+			summary += "; without " + strings.Join(lacks, ", ")
+		}
+		out = append(out, entry{Name: p.Name, Summary: summary, Path: r.Path, Skipped: r.Reason})
 	}
 	return out, nil
 }
