@@ -78,15 +78,22 @@ const (
 
 // setScope sets the dimensions of a brokered cell, or says which of them does not go together with what. put and known are
 // setDims' own.
-func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, transport word, given map[string]word, put func(name, value, standard string), known map[string]bool) error {
+func setScope(cell *results.Cell, s scenarios.Scenario, t sized, transport word, given map[string]word, put func(name, value, standard string), known map[string]bool) error {
 	known["scope"] = true
 	scope := given["scope"]
 	if scope.text == "" {
 		scope.text, scope.line = string(transports.Stack), transport.line
 	}
 	name := t.Info().Name
+	sizes := t.Sizes(transports.Scope(scope.text))
+	if sizes != nil && len(sizes) == 0 {
+		return scope.errorf("scope: %s has no scope=%s", name, scope.text)
+	}
 	switch transports.Scope(scope.text) {
 	case transports.Stack:
+		if _, ours := t.(transports.Brokered); !ours {
+			break // it hands over as it does
+		}
 		known["handoff"] = true
 		w, ok := given["handoff"]
 		if !ok {
@@ -104,9 +111,13 @@ func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, t
 		return scope.errorf("scope: %q is neither %s nor %s", scope.text, transports.Stack, transports.Raw)
 	}
 	put("scope", scope.text, string(transports.Stack))
-	if sizes := t.Sizes(transports.Scope(scope.text)); s.Payload && sizes != nil && !slices.Contains(sizes, cell.Payload) {
-		return scope.errorf("payload: scope=%s of %s carries %s B, not %d B (scope=%s carries any)", scope.text, name,
-			strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), "[]"), cell.Payload, transports.Raw)
+	if s.Payload && sizes != nil && !slices.Contains(sizes, cell.Payload) {
+		any := fmt.Sprintf(" (scope=%s carries any)", transports.Raw)
+		if t.Sizes(transports.Raw) != nil {
+			any = ""
+		}
+		return scope.errorf("payload: scope=%s of %s carries %s B, not %d B%s", scope.text, name,
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), "[]"), cell.Payload, any)
 	}
 	return nil
 }
@@ -115,7 +126,7 @@ func setScope(cell *results.Cell, s scenarios.Scenario, t transports.Brokered, t
 // entry has no such cell; the suite's own would be a mistake.
 func (s cellSpec) untyped(c Catalog, transport, payload word) bool {
 	for _, t := range c.Transports {
-		b, ok := t.(transports.Brokered)
+		b, ok := t.(sized)
 		if !ok || t.Info().Name != transport.text {
 			continue
 		}

@@ -12,10 +12,32 @@ import (
 	"msgbench/transports"
 )
 
+// Transport is what cells need to know of a transport: most are adapters, but one can be programs of somebody else.
+type Transport interface{ Info() transports.Info }
+
+// Transports is adapters as transports of a catalog.
+func Transports(adapters []transports.Transport) []Transport {
+	var ts []Transport
+	for _, t := range adapters {
+		ts = append(ts, t)
+	}
+	return ts
+}
+
+// sized is a Transport through a process in the middle that carries some payloads only: those of each scope in bytes, or nil
+// for all.
+type sized interface {
+	Transport
+	Sizes(transports.Scope) []int
+}
+
+// checker is a Transport that can't run every cell that its scenarios allow, and says why.
+type checker interface{ Check(results.Cell) error }
+
 // Catalog is what cells can be made of.
 type Catalog struct {
 	Scenarios  []scenarios.Scenario
-	Transports []transports.Transport
+	Transports []Transport
 	Peers      map[string]Peer // by name
 	Override   Override
 }
@@ -96,6 +118,12 @@ func (s cellSpec) expand(c Catalog) ([]results.Cell, error) {
 				return nil, name.errorf("transport: %s needs one", name.text)
 			}
 			for _, transport := range s.Transport.or(noTransport) {
+				// No peer has an unknown one: its cells would drop out without a word.
+				if transport.text != noTransport {
+					if _, err := c.transport(transport); err != nil {
+						return nil, err
+					}
+				}
 				for _, payload := range s.payloads(scenario, c.Override) {
 					if c.Override.Payloads != nil && s.untyped(c, transport, payload) {
 						continue
@@ -196,18 +224,18 @@ func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, pay
 	if cell.Rate > 0 && !s.Paced {
 		return cell, rate.errorf("rate: %s runs at max only", s.Name)
 	}
+	var t Transport
 	var info transports.Info
-	var brokered transports.Brokered
+	var brokered sized
 	if s.NoTransport != (transport.text == noTransport) {
 		return cell, transport.errorf("transport: %s takes none: leave it out", s.Name)
 	}
 	if !s.NoTransport {
-		t, err := c.transport(transport)
-		if err != nil {
+		if t, err = c.transport(transport); err != nil {
 			return cell, err
 		}
 		info = t.Info()
-		brokered, _ = t.(transports.Brokered)
+		brokered, _ = t.(sized)
 	}
 	if err := setDims(&cell, s, info, brokered, transport, dims); err != nil {
 		return cell, err
@@ -221,6 +249,11 @@ func (c Catalog) cell(s scenarios.Scenario, name, transport, client, server, pay
 	}
 	if n := s.MaxMessage(p); n > info.MaxMessage {
 		return cell, payload.errorf("payload: %s carries messages of at most %d B, this cell needs %d B", info.Name, info.MaxMessage, n)
+	}
+	if ch, ok := t.(checker); ok {
+		if err := ch.Check(cell); err != nil {
+			return cell, name.errorf("%v", err)
+		}
 	}
 	return cell, nil
 }
@@ -236,7 +269,7 @@ func (c Catalog) scenario(w word) (scenarios.Scenario, error) {
 	return scenarios.Scenario{}, w.errorf("unknown scenario %q (known: %s)", w.text, strings.Join(known, ", "))
 }
 
-func (c Catalog) transport(w word) (transports.Transport, error) {
+func (c Catalog) transport(w word) (Transport, error) {
 	var known []string
 	for _, t := range c.Transports {
 		if t.Info().Name == w.text {

@@ -31,7 +31,7 @@ func combinations(dims map[string]words) []map[string]word {
 }
 
 // setDims puts the dimensions of a cell where they belong: those at their default beside the key, the others into it.
-func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, brokered transports.Brokered, transport word, given map[string]word) error {
+func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, brokered sized, transport word, given map[string]word) error {
 	put := func(name, value, standard string) {
 		if value == standard {
 			cell.Defaults[name] = value

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"msgbench/bench/areg"
 	"msgbench/peers"
 	"msgbench/results"
 	"msgbench/transports"
@@ -90,7 +91,8 @@ func sampleAll(t *testing.T, w *Workers, cells []results.Cell) {
 }
 
 func testCatalog() Catalog {
-	c := Catalog{Scenarios: scenarioTable(), Transports: all.Table(), Peers: map[string]Peer{"go": {}}}
+	c := Catalog{Scenarios: scenarioTable(), Transports: append(Transports(all.Table()), areg.Transport{}), Peers: map[string]Peer{"go": {},
+		areg.Name: {Transports: []string{areg.Name}, Scenarios: areg.Scenarios}}}
 	for _, p := range peers.Table {
 		c.Peers[p.Name] = Peer{Transports: p.Transports, Scenarios: p.Scenarios, FixedPort: !p.Port0, NoNagle: p.NoNagle}
 	}

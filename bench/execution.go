@@ -281,45 +281,19 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 func (e *execution) readPlacement() error {
 	for _, p := range e.processes {
 		pl := results.Placement{PID: p.cmd.Process.Pid, Asked: e.placed[p.name]}
-		switch {
-		case p.home != nil:
+		var err error
+		if p.home != nil {
 			pl.PID, pl.Host, pl.Allowed = p.home.PID, p.host.Name, p.home.CPUs
-		case e.w.topology.CanPin:
-			allowed, err := pinning.ReadBack(pl.PID)
-			if err != nil {
-				return fmt.Errorf("placement of the %s: %w", p.name, err)
-			}
-			pl.Allowed = allowed
+			err = asAsked(p.label(), pl)
+		} else {
+			pl, err = e.w.readBack(p.name, p.cmd.Process.Pid, e.placed[p.name])
 		}
-		if (p.home != nil || e.w.topology.CanPin) && len(pl.Asked) > 0 && pinning.FormatList(pl.Asked) != pinning.FormatList(pl.Allowed) {
-			return fmt.Errorf("the %s runs on CPU %s where %s was asked for", p.label(),
-				pinning.FormatList(pl.Allowed), pinning.FormatList(pl.Asked))
-		}
-		if e.w.policy.RT > 0 || e.w.policy.Mlock {
-			if err := e.readScheduling(p.name, &pl); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 		e.sample.Placement[p.name] = pl
 	}
 	e.sample.Relation = e.relation()
-	return nil
-}
-
-// readScheduling refuses a process without the real-time priority or the locked memory that the run asked for. A worker of
-// another language that does not know the word mlock shows here.
-func (e *execution) readScheduling(name string, pl *results.Placement) error {
-	s, err := pinning.ReadScheduling(pl.PID)
-	if err != nil {
-		return fmt.Errorf("scheduling of the %s: %w", name, err)
-	}
-	if s.RT != e.w.policy.RT {
-		return fmt.Errorf("not all threads of the %s run at real-time priority %d", name, e.w.policy.RT)
-	}
-	if e.w.policy.Mlock && s.Locked == 0 {
-		return fmt.Errorf("the %s has not locked its memory: its peer does not know mlock", name)
-	}
-	pl.RT, pl.Locked = s.RT, s.Locked
 	return nil
 }
 

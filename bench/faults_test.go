@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"msgbench/bench/areg/aregtest"
 	"msgbench/bench/worker"
 	"msgbench/pinning"
 	"msgbench/results"
@@ -22,6 +23,7 @@ const faultVar = "MSGBENCH_TEST_FAULT"
 
 // TestMain makes this test binary the peer of its own runs: a real worker, or one with a fault.
 func TestMain(m *testing.M) {
+	aregtest.Main(os.Args[0], os.Args[1:])
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "worker":

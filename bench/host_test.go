@@ -207,7 +207,7 @@ func TestReachHost(t *testing.T) {
 }
 
 func TestCheckTwoHosts(t *testing.T) {
-	cat := Catalog{Scenarios: scenarios.Table, Transports: all.Table()}
+	cat := Catalog{Scenarios: scenarios.Table, Transports: Transports(all.Table())}
 	for _, c := range []struct{ scenario, transport, client, server, want string }{
 		{"ping-pong", "tcp", "go", "go", ""},
 		{"batch", "zmq-tcp", "go", "go", ""},

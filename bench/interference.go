@@ -11,6 +11,7 @@ import (
 
 	"msgbench/machine"
 	"msgbench/measure"
+	"msgbench/pinning"
 	"msgbench/results"
 )
 
@@ -127,9 +128,17 @@ func number(s string) int64 {
 	return n
 }
 
+// watched is a process of the sample on this host.
+type watched struct {
+	role    string
+	pid     int
+	allowed []int // CPUs
+}
+
 // witness sees what else happens around the window of a sample.
 type witness struct {
-	e      *execution
+	t      pinning.Topology
+	of     []watched
 	clocks []measure.CPUClock
 	own    []int
 	begin  usage
@@ -137,17 +146,25 @@ type witness struct {
 	before map[string]counters
 }
 
-// witness takes the first reading, the cheap part of it last.
+// witness takes the first reading.
 func (e *execution) witness() *witness {
-	w := &witness{e: e, ok: true}
+	var of []watched
 	for _, p := range e.processes {
-		if p.pid() == 0 {
-			continue // on another host, of which nothing is seen
+		if p.pid() != 0 { // of another host nothing is seen
+			of = append(of, watched{p.role, p.pid(), e.sample.Placement[p.name].Allowed})
 		}
-		c, err := measure.ProcessCPU(p.pid())
+	}
+	return newWitness(e.w.topology, of)
+}
+
+// newWitness takes the first reading, the cheap part of it last.
+func newWitness(t pinning.Topology, of []watched) *witness {
+	w := &witness{t: t, of: of, ok: true}
+	for _, p := range of {
+		c, err := measure.ProcessCPU(p.pid)
 		w.ok = w.ok && err == nil
 		w.clocks = append(w.clocks, c)
-		w.own = append(w.own, e.sample.Placement[p.name].Allowed...)
+		w.own = append(w.own, p.allowed...)
 	}
 	slices.Sort(w.own)
 	w.own = slices.Compact(w.own)
@@ -160,12 +177,9 @@ func (e *execution) witness() *witness {
 
 func (w *witness) counters() map[string]counters {
 	m := map[string]counters{}
-	for _, p := range w.e.processes {
-		if p.pid() == 0 {
-			continue
-		}
+	for _, p := range w.of {
 		c := m[p.role]
-		c.read(p.pid())
+		c.read(p.pid)
 		m[p.role] = c
 	}
 	return m
@@ -182,7 +196,7 @@ func (w *witness) end() *results.Interference {
 	}
 	var siblings []int
 	for _, id := range w.own {
-		if c, ok := w.e.w.topology.CPU(id); ok {
+		if c, ok := w.t.CPU(id); ok {
 			siblings = append(siblings, c.Siblings...)
 		}
 	}

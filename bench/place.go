@@ -77,3 +77,47 @@ func PlaceOn(plan pinning.Plan, t pinning.Topology, h *Host, c results.Cell) (ma
 	maps.Copy(placed, others)
 	return placed, nil
 }
+
+// readBack asks the kernel where a process of this host may run, and how it is scheduled if the run asks for something there. It is
+// an error where that is not what was asked for.
+func (w *Workers) readBack(name string, pid int, asked []int) (results.Placement, error) {
+	pl := results.Placement{PID: pid, Asked: asked}
+	if w.topology.CanPin {
+		var err error
+		if pl.Allowed, err = pinning.ReadBack(pid); err != nil {
+			return pl, fmt.Errorf("placement of the %s: %w", name, err)
+		}
+		if err := asAsked(name, pl); err != nil {
+			return pl, err
+		}
+	}
+	if w.policy.RT > 0 || w.policy.Mlock {
+		return pl, w.readScheduling(name, &pl)
+	}
+	return pl, nil
+}
+
+// asAsked refuses a process that may run elsewhere than where it was put.
+func asAsked(name string, pl results.Placement) error {
+	if len(pl.Asked) == 0 || pinning.FormatList(pl.Asked) == pinning.FormatList(pl.Allowed) {
+		return nil
+	}
+	return fmt.Errorf("the %s runs on CPU %s where %s was asked for", name, pinning.FormatList(pl.Allowed), pinning.FormatList(pl.Asked))
+}
+
+// readScheduling refuses a process without the real-time priority or the locked memory that the run asked for. A worker of
+// another language that does not know the word mlock shows here.
+func (w *Workers) readScheduling(name string, pl *results.Placement) error {
+	s, err := pinning.ReadScheduling(pl.PID)
+	if err != nil {
+		return fmt.Errorf("scheduling of the %s: %w", name, err)
+	}
+	if s.RT != w.policy.RT {
+		return fmt.Errorf("not all threads of the %s run at real-time priority %d", name, w.policy.RT)
+	}
+	if w.policy.Mlock && s.Locked == 0 {
+		return fmt.Errorf("the %s has not locked its memory: its peer does not know mlock", name)
+	}
+	pl.RT, pl.Locked = s.RT, s.Locked
+	return nil
+}

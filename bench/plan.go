@@ -6,12 +6,16 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"msgbench/bench/areg"
 	"msgbench/results"
 	"msgbench/stability"
 )
 
 // overhead is about what a sample costs outside warm-up and window: starting and ending processes.
 const overhead = 80 * time.Millisecond
+
+// aregOverhead is the same for areg-sdk's programs: the consumer looks four times a second whether it may end.
+const aregOverhead = 400 * time.Millisecond
 
 // Round is the order of so many units in one round: random, but the same for the same seed and round. See Order.
 func Round(seed uint64, round, cells int) []int {
@@ -28,10 +32,14 @@ func SampleTime(p results.Policy, c results.Cell) time.Duration {
 	if p.WarmupOps > 0 {
 		warmup = countTime(p.WarmupOps, c.Rate)
 	}
-	if p.Count > 0 {
-		return overhead + warmup + countTime(p.Count, c.Rate)
+	apart := overhead
+	if c.Transport == areg.Name {
+		apart = aregOverhead
 	}
-	return overhead + warmup + Window(p, c)
+	if p.Count > 0 {
+		return apart + warmup + countTime(p.Count, c.Rate)
+	}
+	return apart + warmup + Window(p, c)
 }
 
 // countTime is about how long so many operations take. At max nobody knows; a slow transport stands for all.

@@ -37,8 +37,8 @@ func confirm(ctx context.Context, first floors.Report, set source.Set, s streams
 	}
 	// Its table goes where progress goes: the result of check is the floors.
 	o := &runOptions{}
-	err = o.measure(ctx, c, run, dir, howRun, nil, streams{in: s.in, out: s.err, err: s.err}, func(w *bench.Workers, p bench.Progress) (int, error) {
-		return bench.Measure(ctx, dir, run, c.skipReasons(), w, p)
+	err = o.measure(ctx, c, run, dir, howRun, nil, streams{in: s.in, out: s.err, err: s.err}, func(sampler bench.Sampler, p bench.Progress) (int, error) {
+		return bench.Measure(ctx, dir, run, c.skipReasons(), sampler, p)
 	})
 	// That rows are unstable or failed is for the floors to judge.
 	var e *exitError
@@ -78,5 +78,6 @@ func again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
 	c.seed = randomSeed()
 	c.cells = slices.DeleteFunc(slices.Clone(run.Cells), func(cell results.Cell) bool { return !slices.Contains(wanted, cell.Key()) })
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
-	return c, nil
+	err = c.findAreg(ctx, "", true)
+	return c, err
 }

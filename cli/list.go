@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgbench/bench"
+	"msgbench/bench/areg"
 	"msgbench/peers"
 	"msgbench/scenarios"
 	"msgbench/transports"
@@ -94,7 +95,10 @@ func listTransports() ([]entry, error) {
 		}
 		out = append(out, e)
 	}
-	return out, nil
+	info := areg.Transport{}.Info()
+	e := listedAreg(entry{Name: info.Name, Summary: info.Summary, Waits: []string{string(info.Waits[0])}})
+	e.Path = ""
+	return append(out, e), nil
 }
 
 func listScenarios() ([]entry, error) {
@@ -126,7 +130,7 @@ func listPeers() ([]entry, error) {
 		}
 		out = append(out, entry{Name: p.Name, Summary: summary, Path: r.Path, Skipped: r.Reason})
 	}
-	return out, nil
+	return append(out, listedAreg(entry{Name: areg.Name, Summary: "the real areg-sdk, built elsewhere: " + areg.Name})), nil
 }
 
 func listSuites() ([]entry, error) {

@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgbench/bench"
+	"msgbench/bench/areg"
 	"msgbench/peers"
 	"msgbench/results"
+	"msgbench/transports/all"
 )
 
 func newPeers(s streams) *cobra.Command {
@@ -70,13 +72,18 @@ func buildPeers(ctx context.Context, s streams) error {
 
 // catalogPeers are all peers that cells can name. Those of package peers have no path before they are built.
 func catalogPeers() map[string]bench.Peer {
-	all := map[string]bench.Peer{}
+	known := map[string]bench.Peer{}
 	for _, p := range peers.Table {
-		all[p.Name] = bench.Peer{Transports: p.Transports, Scenarios: p.Scenarios, FixedPort: !p.Port0, NoNagle: p.NoNagle}
+		known[p.Name] = bench.Peer{Transports: p.Transports, Scenarios: p.Scenarios, FixedPort: !p.Port0, NoNagle: p.NoNagle}
 	}
 	exe, _ := os.Executable() // without it, starting the worker will say so
-	all[goPeer] = bench.Peer{Path: exe}
-	return all
+	self := bench.Peer{Path: exe}
+	for _, t := range all.Table() {
+		self.Transports = append(self.Transports, t.Info().Name)
+	}
+	known[goPeer] = self
+	known[areg.Name] = aregPeer()
+	return known
 }
 
 // goPeer is msgbench itself.
@@ -95,6 +102,9 @@ func plugIn(ctx context.Context, given []string, into map[string]bench.Peer) err
 		if name == goPeer {
 			return fmt.Errorf("--peer %q: %s is msgbench itself", g, goPeer)
 		}
+		if name == areg.Name {
+			return fmt.Errorf("--peer %q: areg-sdk speaks no worker protocol: --areg DIR says where it is", g)
+		}
 		if !strings.Contains(path, "/") {
 			path = "./" + path // a file here, not a program somewhere in the PATH
 		}
@@ -109,7 +119,7 @@ func plugIn(ctx context.Context, given []string, into map[string]bench.Peer) err
 
 // findPeers gives the peers that cells need their programs, with find: peers.Build, or peers.Look for a plan that starts
 // nothing. It returns why those that are not there are not.
-func findPeers(ctx context.Context, cells []results.Cell, all map[string]bench.Peer,
+func findPeers(ctx context.Context, cells []results.Cell, peersOf map[string]bench.Peer,
 	find func(context.Context, peers.Peer, peers.Options) peers.Result) map[string]string {
 	needed := map[string]bool{}
 	for _, c := range cells {
@@ -118,7 +128,7 @@ func findPeers(ctx context.Context, cells []results.Cell, all map[string]bench.P
 	missing := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(needed)) {
 		p, ok := peers.Find(name)
-		if !ok || all[name].Path != "" {
+		if !ok || peersOf[name].Path != "" {
 			continue
 		}
 		r := find(ctx, p, peers.Options{})
@@ -126,9 +136,9 @@ func findPeers(ctx context.Context, cells []results.Cell, all map[string]bench.P
 			missing[name] = r.Reason
 			continue
 		}
-		built := all[name]
+		built := peersOf[name]
 		built.Path = r.Path
-		all[name] = built
+		peersOf[name] = built
 	}
 	return missing
 }

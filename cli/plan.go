@@ -28,6 +28,9 @@ func newPlan(s streams) *cobra.Command {
 				return err
 			}
 			c.missing = findPeers(cmd.Context(), c.cells, c.peers, peers.Look)
+			if err := c.findAreg(cmd.Context(), o.areg, false); err != nil {
+				return err
+			}
 			p := makePlan(c)
 			if o.json {
 				return s.writeJSON(p)

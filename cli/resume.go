@@ -22,7 +22,7 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if len(args) > 0 {
 		return usagef("--%s %s: the suite is that of the run; leave out %q", flag, dir, args[0])
 	}
-	allowed := []string{flag, "quiet", "peer", "events"}
+	allowed := []string{flag, "quiet", "peer", "areg", "events"}
 	if flag == "retry" {
 		allowed = append(allowed, "verdict", "cell")
 	}
@@ -63,8 +63,11 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 		}
 	}
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
-	take := func(w *bench.Workers, p bench.Progress) (int, error) {
-		return bench.Measure(ctx, dir, run, c.skipReasons(), w, p)
+	if err := c.findAreg(ctx, o.areg, true); err != nil {
+		return err
+	}
+	take := func(sampler bench.Sampler, p bench.Progress) (int, error) {
+		return bench.Measure(ctx, dir, run, c.skipReasons(), sampler, p)
 	}
 	if flag == "retry" {
 		keys, err := o.retryKeys(dir, run)
@@ -77,8 +80,8 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 				return usagef("--retry %s: %s can't run here now: %s", dir, cell.Key(), reason)
 			}
 		}
-		take = func(w *bench.Workers, p bench.Progress) (int, error) {
-			return bench.Again(ctx, dir, run, keys, w, p)
+		take = func(sampler bench.Sampler, p bench.Progress) (int, error) {
+			return bench.Again(ctx, dir, run, keys, sampler, p)
 		}
 		if !o.quiet {
 			fmt.Fprintf(s.err, "%d cells of %s are measured again\n", len(keys), dir)

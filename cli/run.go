@@ -105,6 +105,9 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	}
 	ctx := cmd.Context()
 	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
+	if err := c.findAreg(ctx, o.areg, true); err != nil {
+		return err
+	}
 	e, err := openEvents(ctx, o.events, s)
 	if err != nil {
 		return err
@@ -136,13 +139,13 @@ func (o *runOptions) run(cmd *cobra.Command, args []string, s streams) error {
 	if err := results.WriteRun(dir, run); err != nil {
 		return err
 	}
-	return o.measure(ctx, c, run, dir, howRun, e, s, func(w *bench.Workers, p bench.Progress) (int, error) {
-		return bench.Measure(ctx, dir, run, c.skipReasons(), w, p)
+	return o.measure(ctx, c, run, dir, howRun, e, s, func(sampler bench.Sampler, p bench.Progress) (int, error) {
+		return bench.Measure(ctx, dir, run, c.skipReasons(), sampler, p)
 	})
 }
 
 // takeSamples runs or goes on with a run.
-type takeSamples func(*bench.Workers, bench.Progress) (kept int, err error)
+type takeSamples func(bench.Sampler, bench.Progress) (kept int, err error)
 
 // measure takes samples with workers of its own, writes what follows from the journal, and prints the table. how is the
 // word of the events for how the run begins.
@@ -193,7 +196,11 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 		}
 		workers.ProfileInto(profiles)
 	}
-	taken, runErr := take(workers, p)
+	sampler, err := c.sampler(workers)
+	if err != nil {
+		return errors.Join(err, workers.Close())
+	}
+	taken, runErr := take(sampler, p)
 	p.end()
 	closeErr := workers.Close()
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {

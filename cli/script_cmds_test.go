@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"msgbench/bench/areg/aregtest"
 )
 
 // cmdCode is `code N msgbench args…`: like exec, but the exit code must be N, or one of N,M. Its output is in stdout.txt
@@ -22,7 +24,8 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	path := filepath.SplitList(ts.Getenv("PATH"))[0]
 	cmd := exec.Command(filepath.Join(path, args[1]), args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"TMPDIR=" + ts.Getenv("TMPDIR"), "PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GORACE=" + raceEnv}
+	cmd.Env = []string{"TMPDIR=" + ts.Getenv("TMPDIR"), "PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GORACE=" + raceEnv,
+		aregEnv + "=" + ts.Getenv(aregEnv), aregtest.FaultVar + "=" + ts.Getenv(aregtest.FaultVar)}
 	var out, errOut strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
@@ -49,6 +52,16 @@ func cmdProgram(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := os.ReadFile(filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "msgbench"))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o755))
+}
+
+// cmdAreg is `areg DIR`: makes a stand-in for a built areg-sdk there.
+func cmdAreg(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: areg dir")
+	}
+	exe, err := os.Executable()
+	ts.Check(err)
+	ts.Check(aregtest.Install(ts.MkAbs(args[0]), exe))
 }
 
 // cmdLines is `lines FILE N`: the file has N lines.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"msgbench/bench/areg/aregtest"
 	"msgbench/pinning"
 )
 
@@ -15,6 +16,7 @@ import (
 const asProgram = "MSGBENCH_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	aregtest.Main(os.Args[0], os.Args[1:])
 	// The processes of a run, too: a test binary that took their words for its own would run all tests again, each of
 	// which would start more of them.
 	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && (os.Args[1] == "worker" || os.Args[1] == "janitor") {
@@ -52,6 +54,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"areg":     cmdAreg,
 			"code":     cmdCode,
 			"lines":    cmdLines,
 			"program":  cmdProgram,

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgbench/bench"
+	"msgbench/bench/areg"
 	"msgbench/pinning"
 	"msgbench/results"
 	"msgbench/scenarios"
@@ -30,6 +31,7 @@ type selection struct {
 	client   []string
 	server   []string
 	peer     []string
+	areg     string
 	ab       string
 	baseline string
 	pin      string
@@ -66,6 +68,7 @@ func (o *selection) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.client, "client", nil, "`peers` instead of the suite's clients, like go,c,rust")
 	f.StringSliceVar(&o.server, "server", nil, "`peers` instead of the suite's servers")
 	f.StringArrayVar(&o.peer, "peer", nil, "`NAME=PATH` of a program that speaks the worker protocol; may be repeated")
+	f.StringVar(&o.areg, "areg", "", "`directory` of a built areg-sdk, for cells of the peer areg (default: "+aregEnv+")")
 	f.StringVar(&o.ab, "ab", "", "set two settings against each other, pair by pair: `SETTING=A,B`, like client=go,libzmq")
 	f.StringVar(&o.baseline, "baseline-binary", "", "set the msgbench at this `path` against this one, pair by pair")
 	f.StringVar(&o.pin, "pin", "", "where processes run: `plan` is "+pinning.Help)
@@ -121,6 +124,7 @@ type chosen struct {
 	placed   []placed
 	peers    map[string]bench.Peer
 	missing  map[string]string // peers that are not there, and why
+	areg     *areg.Install     // where cells need it and it is there
 	ab       *results.AB       // nil where nothing is set against each other
 	left     int               // cells that can't be both sides
 	host     *bench.Host       // of the processes that listen; nil: here
@@ -245,7 +249,7 @@ func randomSeed() uint64 {
 
 // catalog is all that this msgbench knows.
 func catalog() bench.Catalog {
-	return bench.Catalog{Scenarios: scenarios.Table, Transports: all.Table(), Peers: catalogPeers()}
+	return bench.Catalog{Scenarios: scenarios.Table, Transports: append(bench.Transports(all.Table()), areg.Transport{}), Peers: catalogPeers()}
 }
 
 // skipReasons says why cells can't run on this machine; empty where they can.

@@ -21,6 +21,7 @@ var loops = []struct{ loop, text string }{
 	{results.Closed, "the next message goes out when the reply is there; nothing is sent in between"},
 	{results.Paced, "each message goes out at its intended time, one in flight, and at once where that has passed"},
 	{results.Open, "the sender waits for nobody"},
+	{results.Pausing, "the next message goes out when the reply is there and the program, which is not ours, has slept: its rate is no maximum"},
 }
 
 // inside tells what is inside the measured window: by loop and kind of latency, then by transport.

@@ -156,7 +156,7 @@ func throughputs(b *strings.Builder, all []group, where func(*results.Row) strin
 		}
 		for _, r := range g.rows {
 			lines = append(lines, []string{cell(r.Scenario + where(r.Row)), pairMark(r.Row) + cell(who(r.Row)), r.Payload.String(), count(r.Throughput),
-				span(r.ThroughputLo, r.ThroughputHi, count), count(r.MessagesPerS), exact(r.MBPerS, 1), exact(r.TotalCPU, 0)})
+				span(r.ThroughputLo, r.ThroughputHi, count), count(r.MessagesPerS), exact(r.MBPerS, 1), cpu(r.Row, r.TotalCPU, 0)})
 		}
 	}
 	if len(lines) == 0 {

@@ -46,6 +46,15 @@ func exact(n results.Num, d int) string {
 	return fmt.Sprintf("%.*f", d, v)
 }
 
+// cpu is a CPU column with d decimals: an upper bound where that is what the row has.
+func cpu(r *results.Row, n results.Num, d int) string {
+	s := exact(n, d)
+	if s != "" && r.OfProcesses() {
+		return "≤ " + s
+	}
+	return s
+}
+
 // span is "low – high"; empty where either is missing.
 func span(lo, hi results.Num, f func(results.Num) string) string {
 	if !lo.OK() || !hi.OK() {

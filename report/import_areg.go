@@ -49,7 +49,7 @@ func readAreg(f *publishedFile) error {
 		}
 		size, _ := strconv.Atoi(mode[2:])
 		c := results.Cell{
-			Scenario: "ping-pong", Transport: "broker", Client: "areg", Server: "areg", Payload: size, Rate: p.integer("target_msg_s"),
+			Scenario: "ping-pong", Transport: "areg", Client: "areg", Server: "areg", Payload: size, Rate: p.integer("target_msg_s"),
 			Dims: map[string]string{}, Defaults: map[string]string{"scope": "stack"},
 		}
 		run := p.integer("run")
@@ -59,7 +59,7 @@ func readAreg(f *publishedFile) error {
 		latency := results.RTT
 		if mode[:2] == "bc" {
 			c.Scenario, latency = "broadcast", results.OneWay
-			c.Defaults["subscribers"], c.Defaults["mode"] = "1", "pull" // the consumer asks for each message
+			c.Defaults["subscribers"], c.Dims["mode"] = "1", "pull" // the consumer asks for each message
 		}
 		r := importedRow(c)
 		r.Latency = latency

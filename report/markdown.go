@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"msgbench/report/internal/plain"
@@ -40,7 +41,7 @@ func Markdown(d Document) string {
 	b.WriteString("# msgbench results\n\n")
 	facts(&b, d)
 	summary(&b, d.Rows)
-	b.WriteString("## How to read the tables\n\n" + fmt.Sprintf(reading, d.order()) + "\n")
+	b.WriteString("## How to read the tables\n\n" + fmt.Sprintf(reading, d.order()) + readingOf(d.Rows) + "\n")
 	refs := newReferences(d.References)
 	for _, g := range groups(d.Rows) {
 		fmt.Fprintf(&b, "## %s\n\n", cell(g.title))
@@ -61,6 +62,18 @@ const reading = `- Every cell ran in fresh processes, several times, %s; a row j
   beyond that count, and stand in brackets.
 - Rows marked ~ are unstable: they keep their figures, but they are not ranked and should not be quoted.
 `
+
+// readingOf explains what only some runs have: rows of programs that are not ours.
+func readingOf(rows []results.Row) string {
+	text := ""
+	if slices.ContainsFunc(rows, func(r results.Row) bool { return r.OfProcesses() }) {
+		text += "- ≤ before a CPU figure: of the whole processes, with what they used for connecting and warming up.\n"
+	}
+	if slices.ContainsFunc(rows, func(r results.Row) bool { return r.Loop == results.Pausing }) {
+		text += "- Pausing loop: a program that is not ours sleeps between two messages; its rate is no maximum.\n"
+	}
+	return text
+}
 
 // order is that of the cells within a round.
 func (d Document) order() string {
@@ -129,7 +142,7 @@ func (g group) markdown(b *strings.Builder, refs *references) {
 		if r.Reason != "" {
 			verdict += ": " + r.Reason
 		}
-		c = append(c, exact(r.ClientCPU, 1), exact(r.ServerCPU, 1), exact(r.TotalCPU, 1), r.CPURelation, r.Wait,
+		c = append(c, cpu(r.Row, r.ClientCPU, 1), cpu(r.Row, r.ServerCPU, 1), cpu(r.Row, r.TotalCPU, 1), r.CPURelation, r.Wait,
 			r.samples(), verdict)
 		for i := range c {
 			c[i] = cell(c[i])

@@ -10,7 +10,7 @@ import (
 var transportTitles = map[string]string{
 	"np": "Named Pipe", "win-shm": "Win SHM", "pipe": "Pipe", "shm": "SHM", "uds": "UDS", "tcp": "TCP",
 	"zmq-tcp": "ZeroMQ TCP", "zmq-ipc": "ZeroMQ IPC", "zmq-inproc": "ZeroMQ inproc",
-	"nng-tcp": "NNG TCP", "nng-ipc": "NNG IPC", "nng-inproc": "NNG inproc", "broker": "Broker",
+	"nng-tcp": "NNG TCP", "nng-ipc": "NNG IPC", "nng-inproc": "NNG inproc", "broker": "Broker", "areg": "areg-sdk",
 }
 
 func transportTitle(transport string) string { return orText(transportTitles[transport], transport) }

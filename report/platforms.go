@@ -92,7 +92,7 @@ func platformTable(b *strings.Builder, key string, rows []platformRow) {
 		}
 		lines = append(lines, []string{pairMark(r.Row) + cell(r.platform), cell(verdict), micros2(r.MinUs), micros2(r.P50Us), micros2(r.P95Us),
 			micros2(r.P99Us), micros2(r.MeanUs), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count), exact(r.MBPerS, 1),
-			exact(r.TotalCPU, 0), cell(r.CPURelation)})
+			cpu(r.Row, r.TotalCPU, 0), cell(r.CPURelation)})
 		if streams {
 			lines[len(lines)-1] = append(lines[len(lines)-1], peaks(r.PeakPerS, r.PeakMBPerS, r.RoutedPeak), peaks(r.Sustained, r.SustainedMB, r.RoutedSteady), count(r.Ceiling))
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -51,7 +52,7 @@ func (g group) text() string {
 		if g.lossy() {
 			row = append(row, count(r.MessagesPerS), r.lostPct())
 		}
-		t.AppendRow(append(row, micros(r.P50Us), micros(r.P99Us), exact(r.TotalCPU, 0), verdictText(r.Row)))
+		t.AppendRow(append(row, micros(r.P50Us), micros(r.P99Us), cpu(r.Row, r.TotalCPU, 0), verdictText(r.Row)))
 	}
 	s := trimRight(t.Render())
 	// Reasons stand below: in the table they would make every line wrap.
@@ -107,6 +108,9 @@ func Legend(rows []results.Row) string {
 	}
 	if k := n[results.Skipped]; k > 0 {
 		parts = append(parts, plural(k, "cell")+" skipped")
+	}
+	if slices.ContainsFunc(rows, func(r results.Row) bool { return r.OfProcesses() && r.TotalCPU.OK() }) {
+		parts = append(parts, "≤ CPU of whole processes, with their warm-up")
 	}
 	return strings.Join(parts, "; ")
 }

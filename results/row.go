@@ -1,5 +1,7 @@
 package results
 
+import "strings"
+
 // The verdicts. They are drawn after the run, over all cells; package stability holds the rules.
 const (
 	Stable         = "stable"
@@ -19,6 +21,20 @@ const (
 // Publishable tells whether rankings, comparisons and floors may use rows of this verdict.
 func Publishable(verdict string) bool {
 	return verdict == Stable || verdict == Recovered || verdict == Oversubscribed
+}
+
+// ProcessCPU is the option of a row whose CPU columns are not of the window alone: they hold all that the processes have used
+// from the start of the last of them to the end of the window, and so are at least what the window has used.
+const ProcessCPU = "cpu=process"
+
+// OfProcesses tells whether the CPU columns of the row are an upper bound: see ProcessCPU.
+func (r *Row) OfProcesses() bool {
+	for option := range strings.SplitSeq(r.Options, ";") {
+		if option == ProcessCPU {
+			return true
+		}
+	}
+	return false
 }
 
 // Row is a cell, its verdict and its aggregated figures: one line of the CSV, in the order of the fields. Units are in

@@ -84,9 +84,10 @@ func RateString(rate int) string {
 
 // Loop says when the next message goes out.
 const (
-	Closed = "closed" // as soon as the reply is there
-	Paced  = "paced"  // at its intended time, or at once when that has passed; one in flight
-	Open   = "open"   // without waiting for anyone
+	Closed  = "closed"  // as soon as the reply is there
+	Paced   = "paced"   // at its intended time, or at once when that has passed; one in flight
+	Open    = "open"    // without waiting for anyone
+	Pausing = "pausing" // when the reply is there and a peer of others has slept: its throughput is no maximum
 )
 
 // LatencyKind says what the main latency columns measure.

@@ -127,7 +127,7 @@ var columns = []column{
 	{"svc p99 µs", "service time: reply − sent", false, micros(func(r *results.Row) results.Num { return r.SvcP99Us })},
 	{"late p99 µs", "own lateness of the sender", false, micros(func(r *results.Row) results.Num { return r.LateP99 })},
 	{"MB/s", "payload received, 10⁶ bytes", false, decimals(1, func(r *results.Row) results.Num { return r.MBPerS })},
-	{"CPU %", "client, server and broker; 100 is one CPU", false, decimals(0, func(r *results.Row) results.Num { return r.TotalCPU })},
+	{"CPU %", "client, server and broker; 100 is one CPU; ≤: of whole processes, with their warm-up", false, cpu},
 	{"lost", "messages", false, plain(func(r *results.Row) results.Num { return r.Lost })},
 	{"CPUs", "how those of the two sides are related", true, func(r *results.Row) field { return field{Text: clean(r.CPURelation)} }},
 	{"wait", "", true, func(r *results.Row) field { return field{Text: clean(r.Wait)} }},
@@ -278,6 +278,15 @@ func decimals(n int, of func(*results.Row) results.Num) func(*results.Row) field
 		}
 		return field{Text: strconv.FormatFloat(v, 'f', n, 64)}
 	}
+}
+
+// cpu marks an upper bound.
+func cpu(r *results.Row) field {
+	f := decimals(0, func(r *results.Row) results.Num { return r.TotalCPU })(r)
+	if f.Text != "" && r.OfProcesses() {
+		return field{"≤ " + f.Text, f.Text}
+	}
+	return f
 }
 
 // micros shows the digits that matter to people and sorts by them all.
