@@ -56,6 +56,7 @@ func (e *execution) joinBroker(ctx context.Context, m *results.Measurement, othe
 		if m.Facts == nil {
 			m.Facts = map[string]string{}
 		}
+		m.Router = o.Router
 		for k, v := range o.Facts {
 			m.Facts[k] = v
 		}

@@ -59,8 +59,8 @@ func TestBrokeredFacts(t *testing.T) {
 				t.Errorf("%s: the %s has %d ns and ran on %v", c.scope, role, m.CPUNs[role], s.Placement[role].Allowed)
 			}
 		}
-		if m.Facts["router_dropped"] != "0" || len(m.Facts["router_messages"]) < 3 {
-			t.Errorf("%s: the router tells %v", c.scope, m.Facts)
+		if m.Router["dropped"] != 0 || m.Router["messages"] < 100 || m.Router["user_ns"] <= 0 || m.Facts["router_slow"] != "block" {
+			t.Errorf("%s: the router tells %v, %v", c.scope, m.Router, m.Facts)
 		}
 		if ends, middle := s.Placement[results.Client].Asked, s.Placement[results.Broker].Asked; slices.Equal(ends, middle) && len(w.topology.Allowed) > 1 {
 			t.Errorf("%s: the router shares CPU %v with the client", c.scope, ends)

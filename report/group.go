@@ -25,16 +25,17 @@ type ranked struct {
 }
 
 // subject is what the rows of a group have in common, apart from the kind of latency, which a failed row does not know.
-type subject struct{ scenario, mode, scope, subscribers, payload, rate, machine string }
+// A scope is a property of the transport, as its wait strategy is: brokered and direct rows stand side by side, each with its name.
+type subject struct{ scenario, mode, subscribers, payload, rate, machine string }
 
 func subjectOf(r *results.Row) subject {
-	return subject{r.Scenario, r.Mode, r.Scope, r.Subscribers, r.Payload.String(), r.TargetRPS, r.Machine}
+	return subject{r.Scenario, r.Mode, r.Subscribers, r.Payload.String(), r.TargetRPS, r.Machine}
 }
 
 func compareSubjects(a, b subject) int {
 	return cmp.Or(
 		cmp.Compare(scenarioOrder(a.scenario), scenarioOrder(b.scenario)), strings.Compare(a.scenario, b.scenario),
-		strings.Compare(a.mode, b.mode), strings.Compare(a.scope, b.scope), cmp.Compare(number(a.subscribers), number(b.subscribers)),
+		strings.Compare(a.mode, b.mode), cmp.Compare(number(a.subscribers), number(b.subscribers)),
 		cmp.Compare(number(a.payload), number(b.payload)),
 		-cmp.Compare(rate(a.rate), rate(b.rate)), strings.Compare(a.machine, b.machine))
 }
@@ -183,9 +184,6 @@ func title(rows []ranked) string {
 	parts := []string{r.Scenario}
 	if r.Mode != "" {
 		parts = append(parts, r.Mode)
-	}
-	if r.Scope != "" {
-		parts = append(parts, "scope "+r.Scope)
 	}
 	if r.Subscribers != "" {
 		parts = append(parts, subscribers(r.Subscribers))

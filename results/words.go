@@ -202,7 +202,8 @@ type Measurement struct {
 	GC      map[string]int64  `json:"gc,omitempty"`      // collections in the window, by role
 	Mallocs map[string]int64  `json:"mallocs,omitempty"` // objects allocated in the window, by role
 	RSS     map[string]int64  `json:"rss_bytes,omitempty"`
-	Facts   map[string]string `json:"facts,omitempty"` // settings chosen by the adapter; "server." before those that differ there
+	Router  map[string]int64  `json:"router,omitempty"` // what a process in the middle has counted, warm-up included
+	Facts   map[string]string `json:"facts,omitempty"`  // settings chosen by the adapter; "server." before those that differ there
 }
 
 // Counts are the messages of one receiver.

@@ -158,8 +158,10 @@ type Broker interface {
 	Endpoint() string
 	// Serve forwards messages until Close.
 	Serve() error
-	// Facts are what it has counted.
+	// Facts are its settings.
 	Facts() map[string]string
+	// Counts are what it has counted since it began.
+	Counts() map[string]int64
 	// Series is how many messages of those who dial were forwarded in each of so many steps from start on, the last one and
 	// all after it in one; ns of the monotonic clock, multiples of 10 ms. nil: it does not know (Options.Meter).
 	Series(start, step int64, steps int) []int64

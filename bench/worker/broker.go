@@ -3,7 +3,6 @@ package worker
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"msgbench/bench/protocol"
 	"msgbench/measure"
@@ -81,9 +80,9 @@ func (w *worker) serveBroker(args protocol.Args) (*results.Measurement, error) {
 	case err := <-served:
 		return nil, errors.Join(fmt.Errorf("the router ended: %w", err), stopProfile())
 	case r := <-w.report:
-		o := &results.Measurement{Facts: m.Facts()}
+		o := &results.Measurement{Facts: m.Facts(), Router: m.Counts()}
 		if ns, err := measure.UserCPU(); err == nil {
-			o.Facts["router_user_ns"] = strconv.FormatInt(ns, 10)
+			o.Router["user_ns"] = ns
 		}
 		if r.Steps > 0 {
 			o.Series = &results.Series{StepNs: r.StepNs, Routed: m.Series(r.StartNs, r.StepNs, r.Steps)}

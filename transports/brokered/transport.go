@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"msgbench/broker"
@@ -116,11 +115,15 @@ func (t *Transport) ListenBroker(o transports.Options) (transports.Broker, error
 // Endpoint is what Options.Broker takes.
 func (m *middle) Endpoint() string { return broker.Endpoint(m.Addr(), m.token) }
 
-// Facts are the router's counts since it began, warm-up included.
-func (m *middle) Facts() map[string]string {
-	c := m.Counts()
-	return map[string]string{"router_messages": strconv.FormatInt(c.Messages, 10), "router_dropped": strconv.FormatInt(c.Dropped, 10),
-		"router_waits": strconv.FormatInt(c.Waits, 10), "router_slow": string(broker.Block)}
+// Facts are the router's settings.
+func (*middle) Facts() map[string]string {
+	return map[string]string{"router_slow": string(broker.Block)}
+}
+
+// Counts are the router's since it began, warm-up included.
+func (m *middle) Counts() map[string]int64 {
+	c := m.Router.Counts()
+	return map[string]int64{"messages": c.Messages, "dropped": c.Dropped, "waits": c.Waits}
 }
 
 // Listen registers a service that one Dial can find.
