@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgbench/report"
+	"msgbench/report/compare"
+	"msgbench/report/source"
 	"msgbench/results"
 	"msgbench/stability"
 )
@@ -164,6 +166,21 @@ func loadRun(dir string) (d report.Document, err error) {
 		return d, fmt.Errorf("%s: %w", journal, err)
 	}
 	d.Calibrations = stability.Calibrations(samples)
+	if run.AB != nil {
+		set := source.Set{Path: d.Name, Run: run}
+		for _, c := range cells {
+			set.Cells = append(set.Cells, source.Cell{Judged: c})
+		}
+		sides, err := compare.Pairs(set, defaultMargin)
+		if err != nil {
+			return d, err
+		}
+		text, err := compare.Write(sides, "markdown")
+		if err != nil {
+			return d, err
+		}
+		d.Sides = string(text)
+	}
 	d.Samples = make(map[string][]results.Sample, len(cells))
 	for _, c := range cells {
 		d.Rows = append(d.Rows, c.Row)

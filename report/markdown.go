@@ -21,6 +21,7 @@ type Document struct {
 	Strips       []stability.Strip // for charts
 	Calibrations []stability.Calibration
 	Cut          int             // bytes at the end of the journal that a crash had cut off and that were left out
+	Sides        string          // markdown: the two sides of a run that has them, compared pair by pair
 	References   []results.Table // published figures, to be set beside the rows, never among them
 }
 
@@ -41,6 +42,9 @@ func Markdown(d Document) string {
 	b.WriteString("# msgbench results\n\n")
 	facts(&b, d)
 	summary(&b, d.Rows)
+	if d.Sides != "" {
+		b.WriteString(d.Sides + "\n")
+	}
 	b.WriteString("## How to read the tables\n\n" + fmt.Sprintf(reading, d.order()) + readingOf(d.Rows) + "\n")
 	refs := newReferences(d.References)
 	for _, g := range groups(d.Rows) {
