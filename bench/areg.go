@@ -90,7 +90,7 @@ func (a *aregSampler) measured(e *aregExecution) error {
 		return err
 	}
 	m := read.Measurement(e.cell, a.clockError, a.policy.Count > 0)
-	m.WarmupOps, m.CPUNs = e.warmup, e.cpu
+	m.WarmupOps, m.CPUNs = e.warmup, e.cpuTime()
 	name, value, _ := strings.Cut(results.ProcessCPU, "=")
 	m.Facts = map[string]string{"areg-sdk": a.stage.Version, name: value}
 	if read.Step > 1 {

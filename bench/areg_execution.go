@@ -22,10 +22,10 @@ type aregExecution struct {
 	cell                       results.Cell
 	placed                     map[string][]int
 	sample                     *results.Sample
-	router, provider, consumer *aregProcess  // nil before they are started
-	result                     chan struct{} // closed when the consumer has printed its result
-	warmup                     int64         // operations
-	cpu                        map[string]int64
+	router, provider, consumer *aregProcess     // nil before they are started
+	result                     chan struct{}    // closed when the consumer has printed its result
+	warmup                     int64            // operations
+	cpu, before                map[string]int64 // used till the result, and before the consumer was started
 }
 
 // roles are what provider and consumer are called in the scenario of the cell: its driver, to which latencies belong, and the other.
@@ -206,11 +206,19 @@ func (e *aregExecution) blame(err error) error {
 // gotResult is called with the line that the consumer prints as soon as its window is over. Nobody tells when the window begins, so that
 // the CPU time has the consumer's start, its connecting and the warm-up in it, which the row says (results.ProcessCPU).
 func (e *aregExecution) gotResult(before map[string]int64) {
-	e.cpu = e.used()
-	for role := range e.cpu {
-		e.cpu[role] -= before[role]
-	}
+	e.cpu, e.before = e.used(), before
 	close(e.result)
+}
+
+// cpuTime is the CPU time by role. One that had ended before it could be read is told by all that it used: that is no less.
+func (e *aregExecution) cpuTime() map[string]int64 {
+	for _, p := range e.processes() {
+		if _, ok := e.cpu[p.name]; !ok {
+			e.cpu[p.name] = int64(p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime())
+		}
+		e.cpu[p.name] -= e.before[p.name]
+	}
+	return e.cpu
 }
 
 // used is the CPU time of the programs so far in ns, by role; without those whose clock can't be read.
