@@ -22,10 +22,11 @@ type link struct {
 	dropped func() int64
 }
 
-// lack skips a test, loudly; where scripts/test wants all tests, it fails.
+// lack skips a test, loudly; where scripts/test wants all tests, it fails, unless the script has said itself that this machine
+// can't do it.
 func lack(t *testing.T, format string, args ...any) {
 	t.Helper()
-	if os.Getenv("MSGBENCH_NEED_PEERS") != "" {
+	if os.Getenv("MSGBENCH_NEED_PEERS") != "" && os.Getenv("MSGBENCH_NO_HOSTS") == "" {
 		t.Fatalf("can't be tested here: "+format, args...)
 	}
 	t.Skipf("NOT TESTED: "+format, args...)
