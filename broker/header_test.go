@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"reflect"
@@ -116,6 +117,22 @@ func FuzzFrame(f *testing.F) {
 		}
 		if _, _, err := parseRegister(b); err == nil && len(b) < 2 {
 			t.Error("a registration of less than 2 B")
+		}
+	})
+}
+
+// FuzzRegister parses any body of a registration; what it accepts is written back as it was.
+func FuzzRegister(f *testing.F) {
+	f.Add(registerBody("service", []uint32{1, 2, 1 << 31}))
+	f.Add([]byte{200, 0, 'x'})
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		name, methods, err := parseRegister(b)
+		if err != nil {
+			return
+		}
+		if again := registerBody(name, methods); !bytes.Equal(again, b) {
+			t.Errorf("%x was written back as %x", b, again)
 		}
 	})
 }
