@@ -75,13 +75,14 @@ type cellSpec struct {
 	Scope       words `yaml:"scope"`
 	Handoff     words `yaml:"handoff"`
 	NoDelay     words `yaml:"nodelay"`
+	GC          words `yaml:"gc"`
 	Pin         words `yaml:"pin"`
 }
 
 // words are all dimensions, with those values that an entry sets.
 func (s cellSpec) words() map[string]words {
 	return map[string]words{"wait": s.Wait, "mode": s.Mode, "depth": s.Depth, "subscribers": s.Subscribers,
-		"channels": s.Channels, "buffer": s.Buffer, "scope": s.Scope, "handoff": s.Handoff, "nodelay": s.NoDelay, "pin": s.Pin}
+		"channels": s.Channels, "buffer": s.Buffer, "scope": s.Scope, "handoff": s.Handoff, "nodelay": s.NoDelay, "gc": s.GC, "pin": s.Pin}
 }
 
 // dims are the dimensions that an entry sets.

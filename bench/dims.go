@@ -39,12 +39,23 @@ func setDims(cell *results.Cell, s scenarios.Scenario, info transports.Info, bro
 			cell.Dims[name] = value
 		}
 	}
-	known := map[string]bool{"pin": true}
+	known := map[string]bool{"pin": true, "gc": true}
 	if w, ok := given["pin"]; ok {
 		if _, err := pinning.Parse(w.text); err != nil {
 			return w.errorf("%v", err)
 		}
 		cell.Dims["pin"] = w.text
+	}
+	if w, ok := given["gc"]; ok {
+		if w.text != "on" && w.text != "off" {
+			return w.errorf("gc: %q is neither on nor off", w.text)
+		}
+		for _, peer := range []string{cell.Client, cell.Server} {
+			if w.text == "off" && peer != BuiltIn && peer != results.BaselinePeer {
+				return w.errorf("gc: %s has no garbage collector to turn off", peer)
+			}
+		}
+		put("gc", w.text, "on")
 	}
 	if !s.NoTransport {
 		known["wait"] = true

@@ -58,6 +58,7 @@ cells:
   - {scenario: batch, transport: tcp, rate: [max, 1000], pin: [none, same-core]}
   - {scenario: broadcast, transport: tcp, payload: 1kB, subscribers: [1, 8]}
   - {scenario: broadcast, transport: tcp, rate: 1000}
+  - {scenario: ping-pong, transport: tcp, gc: [on, off]}
 `), testCatalog())
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +77,8 @@ cells:
 		"broadcast/tcp/go-go/1000B/max",
 		"broadcast/tcp/go-go/1000B/max/subscribers=8",
 		"broadcast/tcp/go-go/64B/1000",
+		"ping-pong/tcp/go-go/64B/max",
+		"ping-pong/tcp/go-go/64B/max/gc=off",
 	}
 	if got := keys(s.Cells); !slices.Equal(got, want) {
 		t.Errorf("keys\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -97,6 +100,7 @@ func TestBadCells(t *testing.T) {
 		{"{scenario: ping-pong, transport: shm, payload: 1000000000}", "payload: shm carries messages of at most"},
 		{"{scenario: ping-pong, transport: shm, pin: nowhere}", "unknown plan"},
 		{"{scenario: ping-pong, transport: shm, rate: 0}", "rate: "},
+		{"{scenario: ping-pong, transport: shm, gc: never}", `gc: "never" is neither on nor off`},
 		{"{scenario: ping-pong, transport: shm, rate: -1}", "rate: "},
 	} {
 		_, err := ParseSuite("s", []byte("name: s\ncells:\n  - "+c.cell+"\n"), testCatalog())

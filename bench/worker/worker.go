@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -182,6 +183,9 @@ func (w *worker) measure(args protocol.Args) (any, error) {
 
 // run takes the worker from connecting to its result.
 func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
+	if args.Dims["gc"] == "off" {
+		debug.SetGCPercent(-1)
+	}
 	scenario, err := scenarios.Find(args.Scenario)
 	if err != nil {
 		return nil, err
