@@ -32,7 +32,7 @@ func keys(cells []results.Cell) []string {
 }
 
 func TestBuiltInSuites(t *testing.T) {
-	want := map[string]int{"quick": 18, "latency": 242, "pubsub": 1440, "pubsub-short": 48}
+	want := map[string]int{"quick": 18, "latency": 286, "pubsub": 1440, "pubsub-short": 48}
 	for _, name := range SuiteNames() {
 		s, err := LoadSuite(name, testCatalog())
 		if err != nil {
