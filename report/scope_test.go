@@ -3,6 +3,7 @@ package report
 import (
 	"testing"
 
+	"msgbench/report/charts"
 	"msgbench/results"
 )
 
@@ -16,6 +17,13 @@ func TestScopesSideBySide(t *testing.T) {
 	g := groups(rows)
 	if len(g) != 1 || len(g[0].rows) != 3 {
 		t.Fatalf("%d tables, want one of three rows", len(g))
+	}
+	var p []*results.Row
+	for i := range rows {
+		p = append(p, &rows[i])
+	}
+	if split := charts.Split(p); len(split) != 1 || len(split[0].Rows) != 3 {
+		t.Errorf("%d facets of charts, want one of three rows", len(split))
 	}
 	names := map[string]bool{}
 	for _, r := range g[0].rows {

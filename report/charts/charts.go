@@ -162,9 +162,6 @@ func styles(facets []Group) map[string]int {
 // note is what the rows have in common.
 func (s *selection) note(what ...string) string {
 	parts := slices.DeleteFunc(append([]string{s.facet.Scenario, s.facet.Mode}, what...), func(p string) bool { return p == "" })
-	if s.facet.Scope != "" {
-		parts = append(parts, "scope "+s.facet.Scope)
-	}
 	if s.facet.Loop != "" {
 		parts = append(parts, s.facet.Loop+" loop")
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 // Facet is what rows must have in common to stand in one table or chart: never two machines, two loops or two kinds of
-// latency.
+// latency. A scope is a property of the transport, so that brokered rows stand beside direct ones.
 type Facet struct {
-	Machine, Source, Scenario, Mode, Scope, Loop, Latency string
+	Machine, Source, Scenario, Mode, Loop, Latency string
 }
 
 // FacetOf gives the facet of a row.
 func FacetOf(r *results.Row) Facet {
-	f := Facet{r.Machine, "", r.Scenario, r.Mode, r.Scope, r.Loop, r.Latency}
+	f := Facet{r.Machine, "", r.Scenario, r.Mode, r.Loop, r.Latency}
 	if r.Verdict == results.Imported {
 		f.Source = r.Source
 	}
@@ -29,9 +29,6 @@ func (f Facet) Title() string {
 	parts := []string{f.Scenario}
 	if f.Mode != "" {
 		parts = append(parts, f.Mode)
-	}
-	if f.Scope != "" {
-		parts = append(parts, "scope "+f.Scope)
 	}
 	if f.Loop != "" {
 		parts = append(parts, f.Loop+" loop")
@@ -99,9 +96,7 @@ func dims(r *results.Row) string {
 	if !ok { // of another benchmark
 		return ""
 	}
-	parts := slices.DeleteFunc(strings.Split(rest, "/"), func(s string) bool {
-		return s == "mode="+r.Mode || s == "scope="+r.Scope
-	})
+	parts := slices.DeleteFunc(strings.Split(rest, "/"), func(s string) bool { return s == "mode="+r.Mode })
 	return strings.Join(parts, " ")
 }
 
