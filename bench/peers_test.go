@@ -137,6 +137,21 @@ func TestPeersOneWay(t *testing.T) {
 	}
 }
 
+// Both sides of a schedule know how many messages are due, also where duration × rate is not exact in floating point: 0.29 s ×
+// 100/s is 28.999… there.
+func TestPeersCountWhatIsDue(t *testing.T) {
+	w := testWorkers(t)
+	w.policy.Duration = results.Duration(290 * time.Millisecond)
+	builtPeers(t, w, peers.Options{}, "c")
+	suite := "name: s\ncells:\n  - {scenario: data-rate, transport: uds, client: %s, server: %s, rate: 100}\n"
+	for _, c := range peerCells(t, suite, []string{"c"}) {
+		s, err := w.Sample(t.Context(), c)
+		if err != nil || s.Outcome == results.Failed {
+			t.Errorf("%s: %s: %v", c.Key(), s.Reason, err)
+		}
+	}
+}
+
 func TestPeers(t *testing.T) {
 	long(t)
 	for _, c := range []struct {

@@ -227,12 +227,14 @@ func planned(p Params) int64 {
 	return measure.Schedule{Rate: int64(p.Rate)}.At(messagesDue(p))
 }
 
-// messagesDue is how many messages a window of a schedule has, in all channels.
+// messagesDue is how many messages a window of a schedule has, in all channels. In whole numbers: each language rounds others
+// in its own way, and both sides must know the same.
 func messagesDue(p Params) int64 {
 	if p.Count > 0 {
 		return p.Count
 	}
-	return max(int64(p.Window.Seconds()*float64(p.Rate)), 1)
+	rate := int64(p.Rate)
+	return max(int64(p.Window/time.Second)*rate+int64(p.Window%time.Second)*rate/int64(time.Second), 1)
 }
 
 // joinDataRate takes the figures of the receiver, and checks that it got all that was sent, and that all of it went through the

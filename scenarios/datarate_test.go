@@ -142,6 +142,25 @@ func checkStream(t *testing.T, p Params, m, ms *results.Measurement) {
 	}
 }
 
+// What is due in a window is counted in whole numbers, up to the longest window at the highest rate.
+func TestMessagesDue(t *testing.T) {
+	for _, c := range []struct {
+		window time.Duration
+		rate   int
+		want   int64
+	}{
+		{1140 * time.Millisecond, 10_000, 11_400}, {290 * time.Millisecond, 100, 29}, {10 * time.Millisecond, 1, 1}, {1999 * time.Millisecond, 1, 1},
+		{time.Hour, 100_000_000, 360_000_000_000},
+	} {
+		if got := messagesDue(Params{Window: c.window, Rate: c.rate}); got != c.want {
+			t.Errorf("%s at %d/s: %d, want %d", c.window, c.rate, got, c.want)
+		}
+	}
+	if got := messagesDue(Params{Window: time.Second, Rate: 7, Count: 3}); got != 3 {
+		t.Errorf("a count: %d, want 3", got)
+	}
+}
+
 // Every way in which a transport can spoil a message is noticed.
 func TestDataRateNoticesFaults(t *testing.T) {
 	const at = 17

@@ -206,10 +206,7 @@ func (l *loop) begin() {
 
 func (l *loop) pacedWindow(p Params) error {
 	// A whole number of intervals, at least one: the window ends when the operation after the last would be due.
-	n := max(int64(p.Window.Seconds()*float64(p.Rate)), 1)
-	if p.Count > 0 {
-		n = p.Count
-	}
+	n := messagesDue(p)
 	l.begin()
 	schedule := measure.Schedule{Start: l.start, Rate: int64(p.Rate)}
 	for i := range l.thirds {

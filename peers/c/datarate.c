@@ -27,11 +27,6 @@ static int64_t timed_every(const struct params *p, int64_t most) {
 	return p->rate || p->payload >= EACH_BYTES || (p->count && most <= EACH_COUNT) ? 1 : CLOCK_EVERY;
 }
 
-// messages_due is how many messages a window of a schedule has, in all channels.
-static int64_t messages_due(const struct params *p) {
-	return p->count ? p->count : max64((int64_t)((double)p->window_ns / 1e9 * (double)p->rate), 1);
-}
-
 // planned is how long a window is at least, so that a stall at its end counts; 0 for a count at max, where the last message
 // received ends it.
 static int64_t planned(const struct params *p) {

@@ -95,7 +95,7 @@ static void warm_up(struct loop *l, const struct params *p, struct measurement *
 
 static void window(struct loop *l, const struct params *p, int64_t *thirds, int64_t *thirds_ns) {
 	// A whole number of intervals: a paced window ends when the operation after its last would be due.
-	int64_t n = p->count ? p->count : max64((int64_t)((double)p->window_ns / 1e9 * (double)p->rate), 1);
+	int64_t n = messages_due(p);
 	if (l->start)
 		l->end = pace(l->start, &l->spun);
 	else

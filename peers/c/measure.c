@@ -49,6 +49,13 @@ int64_t schedule_at(int64_t start, int64_t rate, int64_t i) {
 	return start + i / rate * 1000000000 + i % rate * 1000000000 / rate;
 }
 
+int64_t messages_due(const struct params *p) {
+	if (p->count)
+		return p->count;
+	int64_t n = p->window_ns / 1000000000 * p->rate + p->window_ns % 1000000000 * p->rate / 1000000000;
+	return n > 1 ? n : 1;
+}
+
 int64_t resident_bytes(void) {
 	// One descriptor for all readings: some of them are taken within a window.
 	static int fd = -1;

@@ -51,6 +51,9 @@ int64_t pace(int64_t deadline, int64_t *spun);
 int64_t pace_asleep(int64_t deadline);
 // schedule_at is when operation i at a constant rate is due.
 int64_t schedule_at(int64_t start, int64_t rate, int64_t i);
+// messages_due is how many messages a window of a schedule has, in all channels.
+struct params;
+int64_t messages_due(const struct params *p);
 int64_t resident_bytes(void);
 // stable_clock dies where readings of now_ns by two processes can't be subtracted. clock_error bounds the error of such a
 // difference, and time_namespace is the inode of this process's; 0 where there is none.

@@ -1,7 +1,7 @@
 //! The loops of a client: warm-up, and one window, as fast as replies come or on a schedule.
 use crate::exchange::{FINISH, MARK};
 use crate::hist::Hist;
-use crate::measure::{now, pace, precise_timers, resident_bytes, schedule_at, CpuWindow};
+use crate::measure::{messages_due, now, pace, precise_timers, resident_bytes, schedule_at, CpuWindow};
 use crate::worker::{Measurement, Params};
 use crate::leave;
 
@@ -116,7 +116,7 @@ impl<T: Op> Loop<'_, T> {
 
     fn window(&mut self, p: &Params, thirds: &mut [i64; 3], thirds_ns: &mut [i64; 3]) {
         // A whole number of intervals: a paced window ends when the operation after its last would be due.
-        let n = if p.count > 0 { p.count } else { ((p.window_ns as f64 / 1e9 * p.rate as f64) as i64).max(1) };
+        let n = messages_due(p);
         self.start = now();
         self.end = self.start;
         if p.rate == 0 {

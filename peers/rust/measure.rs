@@ -1,4 +1,5 @@
 //! The clock, pacing, CPU clocks and memory.
+use crate::worker::Params;
 use crate::{die, die_os, sys};
 
 fn read_clock(clock: i32) -> Option<i64> {
@@ -42,6 +43,14 @@ pub fn pace(deadline: i64, spun: &mut i64) -> i64 {
 /// schedule_at is when operation i at a constant rate is due. Whole seconds and the rest apart, so that nothing overflows.
 pub fn schedule_at(start: i64, rate: i64, i: i64) -> i64 {
     start + i / rate * 1_000_000_000 + i % rate * 1_000_000_000 / rate
+}
+
+/// messages_due is how many messages a window of a schedule has.
+pub fn messages_due(p: &Params) -> i64 {
+    if p.count > 0 {
+        return p.count;
+    }
+    (p.window_ns / 1_000_000_000 * p.rate + p.window_ns % 1_000_000_000 * p.rate / 1_000_000_000).max(1)
 }
 
 pub fn precise_timers() {
