@@ -15,7 +15,8 @@ import (
 // Against makes of each cell two, one with setting at a and one at b, and pairs them: what `run --ab` measures. The setting
 // is client, server, transport, payload or a dimension; or results.Build, where a is the cell with the peer
 // results.BaselinePeer in the place of this msgbench, and b the cell itself. Cells that can't be both are left out, and
-// their number is returned; if none can, the error says why the first one can't. Other dimensions stay as they are: at
+// their number is returned; if none can, the error says why the first one can't. A cell that would be in two pairs, since the new
+// transport has another default, is an error. Other dimensions stay as they are: at
 // their default, which is that of the new transport, or at the value of the cell.
 func (c Catalog) Against(cells []results.Cell, setting, a, b string) (ab results.AB, both []results.Cell, left int, err error) {
 	if err := checkSetting(setting); err != nil {
@@ -25,7 +26,7 @@ func (c Catalog) Against(cells []results.Cell, setting, a, b string) (ab results
 		return ab, nil, 0, fmt.Errorf("--ab %s: both sides are %s", setting, a)
 	}
 	ab = results.AB{Setting: setting, A: a, B: b}
-	seen := map[string]bool{}
+	pairOf := map[string]results.Pair{}
 	var why error
 	for _, cell := range cells {
 		x, err := c.vary(cell, setting, a)
@@ -39,10 +40,16 @@ func (c Catalog) Against(cells []results.Cell, setting, a, b string) (ab results
 		switch {
 		case p.A == p.B:
 			return ab, nil, 0, fmt.Errorf("--ab %s=%s,%s: both are the cell %s", setting, a, b, p.A)
-		case seen[p.A] && seen[p.B]: // the suite has both already
+		case pairOf[p.A] == p: // the suite has both already
 			continue
 		}
-		seen[p.A], seen[p.B] = true, true
+		for _, key := range []string{p.A, p.B} {
+			if other, taken := pairOf[key]; taken {
+				return ab, nil, 0, fmt.Errorf("--ab %s=%s,%s: %s would be a side of two pairs, with %s and with %s: choose one of them by --cell",
+					setting, a, b, key, pairPartner(other, key), pairPartner(p, key))
+			}
+		}
+		pairOf[p.A], pairOf[p.B] = p, p
 		ab.Pairs = append(ab.Pairs, p)
 		both = append(both, x, y)
 	}
@@ -50,6 +57,14 @@ func (c Catalog) Against(cells []results.Cell, setting, a, b string) (ab results
 		return ab, nil, left, placed("--ab", why)
 	}
 	return ab, both, left, nil
+}
+
+// pairPartner is the other side of a pair.
+func pairPartner(p results.Pair, key string) string {
+	if p.A == key {
+		return p.B
+	}
+	return p.A
 }
 
 // cmpError is the first of two errors that is one.

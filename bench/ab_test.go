@@ -91,6 +91,23 @@ func TestAgainstRefuses(t *testing.T) {
 	}
 }
 
+// A dimension that stays at its value is at the default of one transport and not of the other: no cell is in two pairs.
+func TestAgainstTwice(t *testing.T) {
+	c := testCatalog()
+	s, err := ParseSuite("test", []byte("name: test\ncells:\n  - {scenario: ping-pong, transport: [shm, uds], payload: 8, wait: [spin, block]}\n"), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, _, err = c.Against(s.Cells, "transport", "shm", "uds")
+	if want := "ping-pong/uds/go-go/8B/max would be a side of two pairs, with ping-pong/shm/go-go/8B/max/wait=block and with ping-pong/shm/go-go/8B/max: "; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	shm := slices.DeleteFunc(s.Cells, func(c results.Cell) bool { return c.Transport != "shm" })
+	if ab, both, left, err := c.Against(shm, "transport", "shm", "uds"); err != nil || len(ab.Pairs) != 2 || len(both) != 4 || left != 0 {
+		t.Errorf("%v, %d cells, %d left, %v", ab.Pairs, len(both), left, err)
+	}
+}
+
 // In every round the two of a pair come right after each other, each of them first in about half of the rounds.
 func TestOrderOfPairs(t *testing.T) {
 	c, cells := quickCells(t)

@@ -98,8 +98,8 @@ func Again(ctx context.Context, dir string, r results.Run, keys map[string]bool,
 			err = cerr
 		}
 	}()
-	m.over = map[string]bool{}
-	attempt := 1 // that of the policy's own reruns, which not every run has
+	m.over, m.budget = map[string]bool{}, budget{} // what earlier attempts have used is not this one's
+	attempt := 1                                   // that of the policy's own reruns, which not every run has
 	for _, x := range m.index.Entries {
 		attempt = max(attempt, x.Attempt)
 		m.round = max(m.round, x.Round+1)

@@ -184,6 +184,33 @@ func TestBudgetOfDisturbedSamples(t *testing.T) {
 	}
 }
 
+// A retry has a budget of its own: what the attempts before it have used up is theirs.
+func TestRetryHasItsOwnBudget(t *testing.T) {
+	run := testRun(5, "pipe", "shm")
+	run.Policy.Budget, run.Policy.Reruns = 0.2, 0
+	d := &drawn{}
+	for range 100 {
+		d.interference, d.ops = append(d.interference, results.Interference{SpanNs: 1e9, ShareNs: 2e9, ForeignNs: 1e9}), append(d.ops, 1000)
+	}
+	dir := t.TempDir()
+	if _, err := Run(context.Background(), dir, run, noSkip, d, &events{}); err != nil {
+		t.Fatal(err)
+	}
+	samples, err := Retry(context.Background(), dir, run, map[string]bool{run.Cells[0].Key(): true}, d, &events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[int]int{}
+	for _, s := range samples {
+		if s.Outcome == results.Disturbed {
+			used[s.Attempt]++
+		}
+	}
+	if used[0] != 2 || used[2] != 1 {
+		t.Errorf("measured again, by attempt: %v, want 2 in the first and 1 in the retry", used)
+	}
+}
+
 // Disturbed samples are measured again at the end of their round; of a pair, at once, so that the two stay next to each other.
 func TestWhenDisturbedSamplesAreMeasuredAgain(t *testing.T) {
 	noisy := results.Interference{SpanNs: 1e9, ShareNs: 2e9, ForeignNs: 1e9}

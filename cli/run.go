@@ -38,8 +38,8 @@ func newRun(s streams) *cobra.Command {
 		Long: `Measure every cell of a suite, in rounds of random order (or --order page), each sample in fresh processes; print a ranked table and
 leave the journal, the CSV and a report (markdown and HTML) in the run directory.
 
-Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 bad usage; 4 a row is unstable;
-130 interrupted (what was measured is kept, and run --resume DIR goes on).`,
+Exit status: 0 good; 1 could not run, or a cell failed, or all were skipped; 2 bad usage; 3 worse by more than --fail-on
+allows; 4 a row is unstable, or with --fail-on nothing could be compared; 130 interrupted (what was measured is kept, and run --resume DIR goes on).`,
 		Args: atMostOne("a suite or a suite file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
