@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"msgbench/bench/protocol"
@@ -67,8 +69,22 @@ func NewWorkers(exe string, peers map[string]Peer, policy results.Policy, topolo
 		spawner: pinning.NewSpawner(), janitor: j, limits: defaultLimits}, nil
 }
 
-// ProfileInto makes every worker of the built-in peer write a CPU profile into dir, from its start to its result.
-func (w *Workers) ProfileInto(dir string) { w.profiles = dir }
+// ProfileInto makes every worker of the built-in peer write a CPU profile into dir, from its start to its result. Numbers go on
+// after those that are there: a run that is resumed does not write over them.
+func (w *Workers) ProfileInto(dir string) error {
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	w.profiles = dir
+	for _, f := range there {
+		if parts := strings.Split(f.Name(), "."); len(parts) > 3 {
+			n, _ := strconv.Atoi(parts[len(parts)-3]) // 0 for what is none of ours
+			w.samples = max(w.samples, n)
+		}
+	}
+	return nil
+}
 
 // ServeOn makes all processes that listen run on another host. Cells are then those of OnTwoHosts.
 func (w *Workers) ServeOn(h *Host) {

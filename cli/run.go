@@ -194,7 +194,9 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 		if err := os.MkdirAll(profiles, 0o755); err != nil {
 			return errors.Join(err, workers.Close())
 		}
-		workers.ProfileInto(profiles)
+		if err := workers.ProfileInto(profiles); err != nil {
+			return errors.Join(err, workers.Close())
+		}
 	}
 	sampler, err := c.sampler(workers)
 	if err != nil {
