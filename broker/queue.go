@@ -31,15 +31,18 @@ func (p *peer) deliverAll(from *peer, b []byte, frames int) bool {
 	at := int64(0)
 	metered := p.r.meter != nil && len(from.services) == 0 // only its own goroutine, this one, changes services
 	if metered {
-		at = measure.Now() // before it is delivered, so that it is never later than the receipt
+		// Before it is delivered: never later than the receipt, and there for whoever asks as soon as he knows of that.
+		at = measure.Now()
+		p.r.meter.add(at, int64(frames))
 	}
-	switch p.deliverFrom(from, b, how) {
+	became := p.deliverFrom(from, b, how)
+	if metered && became != delivered {
+		p.r.meter.add(at, -int64(frames))
+	}
+	switch became {
 	case delivered:
 		p.r.n.messages.Add(int64(frames))
 		p.r.n.bytes.Add(int64(len(b)))
-		if metered {
-			p.r.meter.add(at, int64(frames))
-		}
 	case dropped:
 		p.r.n.dropped.Add(int64(frames))
 	case gone:
