@@ -46,6 +46,12 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if v := machine.Version(); v != run.Msgbench {
 		return usagef("%s was measured by msgbench %s, this is %s: rows of two versions don't mix", dir, run.Msgbench, v)
 	}
+	// Builds of one version that is not told apart by a revision: only the program itself tells.
+	if b, err := machine.Build(); err != nil {
+		return err
+	} else if run.Build != "" && b != run.Build {
+		return usagef("%s was measured by another build of msgbench %s (%s, this is %s): rows of two builds don't mix", dir, run.Msgbench, run.Build, b)
+	}
 	if err := c.rejoin(ctx, dir, run); err != nil {
 		return err
 	}
