@@ -130,7 +130,7 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 			return f.Key != "msgbench" && f.Key != "suite" && f.Key != "seed" && f.Key != "policy" && f.Key != "order" && f.Key != "interval"
 		})
 		run.Facts = append([]results.Fact{{Key: "machine", Value: run.Machine}}, run.Facts...)
-		run.Environment, run.Boot = nil, ""
+		run.Environment, run.Boot, run.Server = nil, "", nil
 	}
 	return run, samples, nil
 }
@@ -140,21 +140,29 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 func machinesOf(parts []results.Run) map[string]string {
 	boots := map[string][]string{} // by name, in the order of the shards
 	for _, r := range parts {
-		if !slices.Contains(boots[r.Machine], r.Boot) {
-			boots[r.Machine] = append(boots[r.Machine], r.Boot)
+		if !slices.Contains(boots[r.Machine], bootsOf(r)) {
+			boots[r.Machine] = append(boots[r.Machine], bootsOf(r))
 		}
 	}
 	machines := map[string]string{}
 	for _, r := range parts {
 		name := r.Machine
 		if alike := boots[name]; len(alike) > 1 {
-			name = fmt.Sprintf("%s (machine %d)", name, slices.Index(alike, r.Boot)+1)
+			name = fmt.Sprintf("%s (machine %d)", name, slices.Index(alike, bootsOf(r))+1)
 		}
 		for _, c := range r.Cells {
 			machines[c.Key()] = name
 		}
 	}
 	return machines
+}
+
+// bootsOf tells the machines of a run apart from others of their names: that of the client and, on two hosts, of the server.
+func bootsOf(r results.Run) string {
+	if r.Server == nil {
+		return r.Boot
+	}
+	return r.Boot + " " + r.Server.Boot
 }
 
 // sameRun says why two shards can't be parts of one run.

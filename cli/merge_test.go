@@ -99,6 +99,21 @@ func TestMergedMachines(t *testing.T) {
 	}
 }
 
+// Shards whose servers ran on two hosts of one kind are of two machines, though their client was the same.
+func TestMachinesOfTwoHosts(t *testing.T) {
+	part := func(payload int, boot string) results.Run {
+		return results.Run{Machine: "desk → rack", Boot: "aa", Server: &results.ServerHost{Boot: boot}, Cells: []results.Cell{sourcetest.PingPong("tcp", payload, 0).Cell}}
+	}
+	for _, c := range []struct {
+		boot  string
+		names int
+	}{{"bb", 1}, {"cc", 2}} {
+		if got := distinct(machinesOf([]results.Run{part(8, "bb"), part(16, c.boot)})); len(got) != c.names {
+			t.Errorf("servers bb and %s: %v", c.boot, got)
+		}
+	}
+}
+
 // TestMergeRefuses has a second shard that belongs to another run.
 func TestMergeRefuses(t *testing.T) {
 	small := []sourcetest.Cell{sourcetest.PingPong("shm", 8, 0, steady(1000)...)}
