@@ -97,7 +97,9 @@ func (c Catalog) vary(cell results.Cell, setting, value string) (results.Cell, e
 	parts := map[string]*word{"client": at(cell.Client), "server": at(cell.Server), "transport": at(cell.Transport), "payload": at(payload)}
 	dims := map[string]word{}
 	for name, v := range cell.Dims {
-		dims[name] = *at(v)
+		if name != hostsDim { // which no suite can give
+			dims[name] = *at(v)
+		}
 	}
 	switch {
 	case setting == results.Build:
@@ -130,7 +132,11 @@ func (c Catalog) vary(cell results.Cell, setting, value string) (results.Cell, e
 			cell.Scenario, parts["transport"].text)
 	}
 	rate := *at(results.RateString(cell.Rate))
-	return c.cell(scenario, name, *parts["transport"], *parts["client"], *parts["server"], *parts["payload"], rate, dims)
+	varied, err := c.cell(scenario, name, *parts["transport"], *parts["client"], *parts["server"], *parts["payload"], rate, dims)
+	if _, apart := cell.Dims[hostsDim]; apart && err == nil {
+		varied = OnTwoHosts([]results.Cell{varied})[0]
+	}
+	return varied, err
 }
 
 // Order is the order in which the cells of one round are measured: random, but the same for the same seed and round, or

@@ -71,6 +71,24 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
+// Both sides of a pair are on the hosts on which the cell is.
+func TestAgainstOnTwoHosts(t *testing.T) {
+	c, cells := quickCells(t)
+	tcp := slices.DeleteFunc(cells, func(c results.Cell) bool { return c.Transport != "tcp" || c.Scenario != "ping-pong" })
+	ab, both, left, err := c.Against(OnTwoHosts(tcp), "payload", "8", "64")
+	want := results.Pair{A: "ping-pong/tcp/go-go/8B/max/hosts=2", B: "ping-pong/tcp/go-go/64B/max/hosts=2"}
+	if err != nil || len(both) != 4 || left != 0 || !slices.Contains(ab.Pairs, want) {
+		t.Errorf("%v, %d cells, %d left, %v", ab.Pairs, len(both), left, err)
+	}
+	_, both, _, err = c.Against(OnTwoHosts(tcp), "client", "go", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CheckTwoHosts(both); err == nil || !strings.Contains(err.Error(), "c-go/64B/max/hosts=2: the peer c is built on this host only") {
+		t.Errorf("a peer of this host only: %v", err)
+	}
+}
+
 func TestAgainstRefuses(t *testing.T) {
 	c, cells := quickCells(t)
 	for _, tt := range []struct{ setting, a, b, says string }{
