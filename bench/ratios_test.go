@@ -20,14 +20,17 @@ func TestShmBatchAgainstTCP(t *testing.T) {
 	w.policy.MaxDuration = results.Duration(150 * time.Millisecond)
 	w.policy.MaxRamp = 1000
 	items := func(transport string) float64 {
-		s, err := w.Sample(context.Background(), results.Cell{Scenario: "batch", Transport: transport, Client: "go", Server: "go", Payload: results.NoPayload})
-		if err != nil {
-			t.Fatal(err)
+		for try := 0; ; try++ {
+			s, err := w.Sample(context.Background(), results.Cell{Scenario: "batch", Transport: transport, Client: "go", Server: "go", Payload: results.NoPayload})
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case s.Outcome == results.OK:
+				return s.Measurement.Throughput()
+			case s.Outcome != results.Rejected || try == 10: // rejected is one that lost its CPU for a third of the window
+				t.Fatalf("%s: %s %s", transport, s.Outcome, s.Reason)
+			}
 		}
-		if s.Outcome != results.OK {
-			t.Fatalf("%s: %s %s", transport, s.Outcome, s.Reason)
-		}
-		return s.Measurement.Throughput()
 	}
 	var ratios []float64
 	for range 7 {
