@@ -139,6 +139,7 @@ func endings(p results.Policy, groups []cellSamples, number int) (states []state
 			attempts[i], in = g.attempts[k], append(in, i)
 		}
 	}
+	whole := true // all cells have come this far; in a run merged from shards some may be further than those of a part that was interrupted
 	ns := Looks(p)
 	for k, n := range ns {
 		var next []int
@@ -169,7 +170,8 @@ func endings(p results.Policy, groups []cellSamples, number int) (states []state
 				next = append(next, i)
 			}
 		}
-		if waiting || len(next) == 0 {
+		whole = whole && !waiting
+		if len(next) == 0 || !whole && p.MaxTime > 0 {
 			return states, on
 		}
 		if p.MaxTime > 0 && spent(groups, number, n)+expected(attempts, next, n, ns[k+1]-n) > time.Duration(p.MaxTime) {
@@ -180,7 +182,10 @@ func endings(p results.Policy, groups []cellSamples, number int) (states []state
 			}
 			return states, on
 		}
-		on, in = append(on, next), next
+		if whole {
+			on = append(on, next)
+		}
+		in = next
 	}
 	return states, on
 }

@@ -27,6 +27,31 @@ func precise(p float64, cells ...results.Cell) results.Run {
 	return run
 }
 
+// In a run merged from shards the cells of one that was interrupted do not make others unfinished, nor their reruns.
+func TestPrecisionOfMergedShards(t *testing.T) {
+	steady, wild, samples := steadyAndWild(28)
+	samples = slices.DeleteFunc(samples, func(s results.Sample) bool { return s.Cell == steady.Key() && s.Round > 2 })
+	again := slices.Clone(samples)
+	for _, s := range samples {
+		if s.Cell == wild.Key() {
+			s.Attempt, s.Round = 1, s.Round+28
+			again = append(again, s)
+		}
+	}
+	for _, s := range [][]results.Sample{samples, again} {
+		rows, err := Rows(precise(0.03, steady, wild), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := rows[0].Reason; !strings.Contains(r, "when the run was interrupted (3 samples)") {
+			t.Errorf("the cell that was interrupted: %s", r)
+		}
+		if r := rows[1].Reason; !strings.Contains(r, "in 28 rounds, the most it takes (28 samples)") || strings.Contains(r, "interrupted") {
+			t.Errorf("the one that was not: %s", r)
+		}
+	}
+}
+
 func TestLooks(t *testing.T) {
 	p := results.DefaultPolicy()
 	for _, c := range []struct {
