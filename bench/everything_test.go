@@ -15,6 +15,7 @@ import (
 // TestEverything runs every scenario over every transport for a few hundred operations, in processes, with every content
 // check on.
 func TestEverything(t *testing.T) {
+	long(t)
 	w := testWorkers(t)
 	w.policy.WarmupOps, w.policy.Warmup, w.policy.Count = 20, 0, 200
 	w.policy.MaxRamp = 1000

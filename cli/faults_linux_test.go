@@ -20,7 +20,7 @@ import (
 
 var (
 	faultsSeed  = flag.Uint64("faults.seed", 0, "seed of the random faults (0: a new one)")
-	faultsCount = flag.Int("faults.count", 0, "how many faults (0: 50 where everything is asked for, else 12)")
+	faultsCount = flag.Int("faults.count", 0, "how many faults (0: 50 where everything is asked for, else 7)")
 )
 
 // faultsSuite has every role: client, server, broker, publisher, subscriber.
@@ -60,7 +60,7 @@ func TestInjectedFaults(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	if count == 0 {
-		if count = 12; os.Getenv("MSGBENCH_NEED_PEERS") != "" {
+		if count = 7; os.Getenv("MSGBENCH_NEED_PEERS") != "" {
 			count = 50
 		}
 	}

@@ -326,7 +326,8 @@ func TestHostileText(t *testing.T) {
 // The parser of the people who wrote OpenMetrics down is in Python. (Prometheus' own is in Go, but as a module it is 42 MB and
 // seven others, for one test; expfmt only writes OpenMetrics.)
 func TestOpenMetricsPython(t *testing.T) {
-	if err := exec.Command("python3", "-c", "import prometheus_client").Run(); err != nil {
+	python := "/usr/bin/python3" // the distribution's, which its package is for; another one may come first in PATH
+	if err := exec.Command(python, "-c", "import prometheus_client").Run(); err != nil {
 		if os.Getenv("MSGBENCH_NEED_PEERS") != "" {
 			t.Fatalf("python3-prometheus-client: %v", err)
 		}
@@ -336,7 +337,7 @@ func TestOpenMetricsPython(t *testing.T) {
 	set.Cells[0].Row.Client = "a\"b\\c" // what has to be escaped
 	data := write(t, set, "openmetrics").Data
 	read := func(data []byte) ([]byte, error) {
-		cmd := exec.Command("python3", "-c", `
+		cmd := exec.Command(python, "-c", `
 import json, sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
 print(json.dumps([[f.name, f.type, f.unit, s.name, s.labels, s.value] for f in parse(sys.stdin.read()) for s in f.samples]))`)
