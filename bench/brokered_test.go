@@ -13,6 +13,7 @@ import (
 
 // TestBrokeredCells runs what the router carries, in both scopes, in processes.
 func TestBrokeredCells(t *testing.T) {
+	long(t)
 	w := testWorkers(t)
 	w.policy.WarmupOps, w.policy.Warmup, w.policy.Count = 20, 0, 200
 	w.policy.MaxRamp = 1000

@@ -1,3 +1,7 @@
+//go:build !race
+
+// A simulation in one goroutine, where the race detector can find nothing and takes ten times as long.
+
 package stability
 
 import (

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"msgbench/results"
 )
@@ -42,6 +43,22 @@ const driftLevel = 0.05
 // exactTrend is up to how many values the distribution of Kendall's statistic is counted, not approximated.
 const exactTrend = 60
 
+// falling()[n][k] is the share of all orders of n values that have k pairs that fall: a further value falls below 0 to n−1 of
+// those before it. It is counted once for all cells.
+var falling = sync.OnceValue(func() [exactTrend + 1][]float64 {
+	var shares [exactTrend + 1][]float64
+	shares[1] = []float64{1}
+	for m := 2; m <= exactTrend; m++ {
+		shares[m] = make([]float64, m*(m-1)/2+1)
+		for k, v := range shares[m-1] {
+			for more := range m {
+				shares[m][k+more] += v / float64(m)
+			}
+		}
+	}
+	return shares
+})
+
 // trend is the test of Mann and Kendall for values in the order of their rounds: how many pairs rise, less those that fall, and
 // the probability of a surplus as large, either way, in values that do not depend on time. Equal values count for neither,
 // which makes it more cautious. p is 1 for fewer than minDrift values.
@@ -68,18 +85,7 @@ func trend(values []float64) (surplus int, p float64) {
 		deviation := math.Sqrt(float64(n) * float64(n-1) * float64(2*n+5) / 18)
 		return surplus, min(math.Erfc(max(float64(size)-1, 0)/deviation/math.Sqrt2), 1)
 	}
-	// Of all orders of n values, share[k] have k pairs that fall: a further value falls below 0 to n−1 of those before it.
-	share := []float64{1}
-	for m := 2; m <= n; m++ {
-		next := make([]float64, m*(m-1)/2+1)
-		for k, v := range share {
-			for more := range m {
-				next[k+more] += v / float64(m)
-			}
-		}
-		share = next
-	}
-	for k, v := range share {
+	for k, v := range falling()[n] {
 		if rest := pairs - 2*k; rest >= size || -rest >= size {
 			p += v
 		}
