@@ -224,6 +224,10 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 		}
 		if side.LockThread {
 			runtime.LockOSThread()
+			// On one CPU Go has one processor, which its monitor thread takes from every call that blocks for some 20 µs, on the
+			// CPU that has the next message to handle. While another one is idle it leaves the first alone for 10 ms
+			// (docs/go-on-the-hot-path.md).
+			runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 			defer runtime.UnlockOSThread()
 		}
 		if err := w.connect(side, scenario, role, transport, args); err != nil {
