@@ -83,6 +83,9 @@ func table(all []*comparison, maxPairs int) string {
 	var b strings.Builder
 	b.WriteString("| what | beside | pairs | µs, medians | ratio | interval | within | answer |\n|---|---|---|---|---|---|---|---|\n")
 	for _, c := range all {
+		if len(c.ratios) == 0 {
+			continue
+		}
 		median, lo, hi := interval(c.ratios)
 		ma, _, _ := interval(c.meansA)
 		mb, _, _ := interval(c.meansB)

@@ -10,13 +10,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"msgbench/results"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "scripts/truth:", err)
@@ -70,6 +71,7 @@ func run(ctx context.Context, args []string) error {
 			}
 			open++
 			if err := c.pair(ctx, round); err != nil {
+				fmt.Print(table(all, *maxPairs)) // what is known by then
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
