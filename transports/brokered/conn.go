@@ -184,7 +184,7 @@ func newConn(t *Transport, link *broker.Link, o transports.Options, w way) (tran
 		return newStack(t, link, o, w)
 	}
 	x := &raw{newWire(t, link, o, w, min(o.MaxMessage, copyLimit))}
-	if err := x.open(link.Conn); err != nil {
+	if err := x.openBlocking(link.Conn, o); err != nil {
 		return nil, err
 	}
 	x.in.Src = x.stream

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"msgbench/transports"
 	"msgbench/transports/internal/rawfd"
 )
 
@@ -18,6 +20,22 @@ func (x *wire) open(c net.Conn) error {
 	}
 	x.stream = p
 	x.settings(p.SocketFact(unix.SOL_SOCKET, unix.SO_SNDBUF), p.SocketFact(unix.SOL_SOCKET, unix.SO_RCVBUF))
+	return nil
+}
+
+// openBlocking takes the descriptor away from the runtime: the caller's thread does the I/O.
+func (x *wire) openBlocking(c net.Conn, o transports.Options) error {
+	defer c.Close()
+	d, err := rawfd.Dup(c.(syscall.Conn))
+	if err != nil {
+		return fmt.Errorf("%s: %w", x.name, err)
+	}
+	fd, err := rawfd.Socket(d, o.Wait)
+	if err != nil {
+		return fmt.Errorf("%s: %w", x.name, err)
+	}
+	x.stream = fd
+	x.settings(fd.SocketFact(unix.SOL_SOCKET, unix.SO_SNDBUF), fd.SocketFact(unix.SOL_SOCKET, unix.SO_RCVBUF))
 	return nil
 }
 

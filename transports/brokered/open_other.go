@@ -5,8 +5,11 @@ package brokered
 import (
 	"net"
 
+	"msgbench/transports"
 	"msgbench/transports/internal/frame"
 )
+
+func (x *wire) openBlocking(c net.Conn, _ transports.Options) error { return x.open(c) }
 
 // open leaves the connection with the runtime's poller.
 func (x *wire) open(c net.Conn) error {

@@ -59,8 +59,8 @@ func (t *Transport) Info() transports.Info {
 // Hops is two: to the router and from it.
 func (*Transport) Hops() int { return 2 }
 
-// Locks tells whether a thread is asked for the component. All waiting is the poller's, which threads only delay.
-func (*Transport) Locks(o transports.Options) bool { return o.LockThread }
+// Locks tells whether the caller does all the I/O itself (scope raw), or asks for a thread for its component.
+func (*Transport) Locks(o transports.Options) bool { return o.Scope == transports.Raw || o.LockThread }
 
 // Sizes are those of the typed payloads.
 func (*Transport) Sizes(s transports.Scope) []int {
