@@ -183,6 +183,16 @@ func (r *Row) check() error {
 	if r.Cell == "" {
 		return errors.New("column cell: want a key")
 	}
+	for _, f := range [...]struct {
+		column string
+		n      Num
+	}{{"throughput", r.Throughput}, {"throughput_lo", r.ThroughputLo}, {"throughput_hi", r.ThroughputHi}, {"messages_per_s", r.MessagesPerS},
+		{"mb_per_s", r.MBPerS}, {"min_us", r.MinUs}, {"mean_us", r.MeanUs}, {"p50_us", r.P50Us}, {"p95_us", r.P95Us}, {"p99_us", r.P99Us},
+		{"max_us", r.MaxUs}} {
+		if f.n.Or(0) < 0 {
+			return fmt.Errorf("column %s: %s is below 0", f.column, f.n)
+		}
+	}
 	return nil
 }
 

@@ -149,7 +149,7 @@ func TestCSVRoundTrip(t *testing.T) {
 			case *Num:
 				*f = Num{}
 				if r.IntN(4) > 0 {
-					*f = N((r.Float64() - 0.3) * math.Pow(10, float64(r.IntN(25)-4)))
+					*f = N(r.Float64() * math.Pow(10, float64(r.IntN(25)-4)))
 				}
 			case *string:
 				if name := v.Type().Field(i).Name; name != "Verdict" && name != "TargetRPS" && name != "Cell" && name != "Trend" {
@@ -218,6 +218,7 @@ func TestBadCSV(t *testing.T) {
 		{"cut within quotes, at a line feed", strings.Join(lines[:7], "") + "\"ping\n", `f.csv:8: extraneous or missing " in quoted-field`},
 		{"stray quote", swap(",stack,", `,st"ack,`), `f.csv:8: bare " in non-quoted-field`},
 		{"NaN", swap("9998.4,9990", "NaN,9990"), `f.csv:8: column throughput: "NaN" is not a number`},
+		{"below 0", swap("9998.4,9990", "-9998.4,9990"), `f.csv:8: column throughput: -9998.4 is below 0`},
 		{"Inf", swap("9998.4,9990", "+Inf,9990"), `f.csv:8: column throughput: "+Inf" is not a number`},
 		{"too large", swap("9998.4,9990", "1e999,9990"), `f.csv:8: column throughput: "1e999" is not a number`},
 		{"hexadecimal", swap("9998.4,9990", "0x10,9990"), `f.csv:8: column throughput: "0x10" is not a number`},
