@@ -18,6 +18,7 @@ import (
 	"msgbench/bench/protocol"
 	"msgbench/machine"
 	"msgbench/measure"
+	"msgbench/pinning"
 	"msgbench/results"
 	"msgbench/scenarios"
 	"msgbench/transports"
@@ -226,8 +227,10 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 			runtime.LockOSThread()
 			// On one CPU Go has one processor, which its monitor thread takes from every call that blocks for some 20 µs, on the
 			// CPU that has the next message to handle. While another one is idle it leaves the first alone for 10 ms
-			// (docs/go-on-the-hot-path.md).
-			runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
+			// (docs/go-on-the-hot-path.md). Under SCHED_FIFO it would not get a turn beside a thread that spins.
+			if s, err := pinning.ReadScheduling(os.Getpid()); err != nil || s.RT == 0 {
+				runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
+			}
 			defer runtime.UnlockOSThread()
 		}
 		if err := w.connect(side, scenario, role, transport, args); err != nil {
