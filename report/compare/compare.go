@@ -3,19 +3,10 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"msgbench/report/source"
 	"msgbench/results"
-)
-
-// The outcomes, in the order in which people want to see them.
-const (
-	Worse  = "worse"
-	Better = "better"
-	Unsure = "unsure" // with a reason
-	Same   = "same"   // the whole interval is within the margin
 )
 
 // Result is the comparison of two runs, or of the two sides of one run.
@@ -34,9 +25,6 @@ type Result struct {
 	Tests        int // how many p values were adjusted together
 	Means        []Mean
 }
-
-// Difference is a fact of the two runs that is not the same.
-type Difference struct{ Fact, Old, New string }
 
 // Cell is one cell of both runs. Old and New are the medians of its metric; Ratio is new / old with its interval.
 type Cell struct {
@@ -65,9 +53,6 @@ type Mean struct {
 	Cells  int
 	Ratio  float64
 }
-
-// alpha is the level of the tests.
-const alpha = 0.05
 
 // Compare compares each cell of old that is in new too. margin (0.05 is 5 %) is what counts as the same.
 func Compare(old, new source.Set, margin float64) (Result, error) {
@@ -135,208 +120,4 @@ func measure(o, n *source.Cell, several bool) Cell {
 	}
 	c.P = pValue(a, b)
 	return c
-}
-
-// pick chooses the metric of two rows, or gives the reason why they are not compared.
-func pick(o, n *source.Cell, names names) Cell {
-	c := Cell{Key: o.Row.Cell, oldRow: o.Row, newRow: n.Row}
-	c.Metric, c.Reason = metric(&o.Row, &n.Row, names)
-	c.Higher = c.Metric == throughput
-	c.Old, _ = o.Row.Number(c.Metric)
-	c.New, _ = n.Row.Number(c.Metric)
-	if why := unusable(names.old, &o.Row); why != "" {
-		c.Reason = why
-	} else if why := unusable(names.new, &n.Row); why != "" {
-		c.Reason = why
-	}
-	if c.Reason != "" {
-		return c
-	}
-	for _, s := range []struct {
-		name string
-		cell *source.Cell
-	}{{names.old, o}, {names.new, n}} {
-		if s.cell.NoSamples != "" {
-			c.Reason = s.name + ": " + s.cell.NoSamples
-			return c
-		}
-	}
-	return c
-}
-
-// unusable says why a row is not compared. What else makes two rows no fair comparison belongs here and in metric.
-func unusable(name string, r *results.Row) string {
-	if results.Publishable(r.Verdict) {
-		return ""
-	}
-	if r.Reason == "" {
-		return name + " is " + r.Verdict
-	}
-	return fmt.Sprintf("%s is %s: %s", name, r.Verdict, r.Reason)
-}
-
-// The columns that are compared.
-const (
-	throughput = "throughput"
-	service    = "svc_p50_us"
-	latency    = "p50_us"
-)
-
-// metric is the column that two rows are compared by: throughput at max, and where a rate was too much for either of
-// them; the median service time at a fixed rate, or the median latency where there is no other.
-func metric(o, n *results.Row, names names) (column, reason string) {
-	column = metricOf(o)
-	if o.Verdict == results.Oversubscribed || n.Verdict == results.Oversubscribed {
-		return throughput, ""
-	}
-	switch other := metricOf(n); {
-	case !results.Publishable(o.Verdict) || !results.Publishable(n.Verdict):
-		return column, "" // they may lack figures
-	case column != other:
-		return column, fmt.Sprintf("not the same figure: %s has %s, %s has %s", names.old, column, names.new, other)
-	case o.Loop != n.Loop:
-		return column, fmt.Sprintf("not the same loop: %s %s, %s %s", names.old, o.Loop, names.new, n.Loop)
-	case o.Latency != n.Latency && column == latency:
-		return column, fmt.Sprintf("not the same latency: %s %s, %s %s", names.old, o.Latency, names.new, n.Latency)
-	}
-	return column, ""
-}
-
-func metricOf(r *results.Row) string {
-	switch {
-	case r.TargetRPS == "max" || r.TargetRPS == "":
-		return throughput
-	case r.SvcP50Us.OK():
-		return service
-	case r.P50Us.OK():
-		return latency
-	}
-	return throughput
-}
-
-// values is the metric of each sample; NaN where a histogram does not show it.
-func values(column string, samples []results.Sample) []float64 {
-	v := make([]float64, len(samples))
-	for i, s := range samples {
-		m := s.Measurement
-		h := m.Service
-		switch column {
-		case throughput:
-			v[i] = m.Throughput()
-			continue
-		case latency:
-			h = m.Latency
-		}
-		v[i] = math.NaN()
-		if h != nil {
-			if ns, ok := h.Quantile(0.5); ok {
-				v[i] = float64(ns) / 1e3
-			}
-		}
-	}
-	return v
-}
-
-// decide draws the outcomes from the intervals and the adjusted p values.
-func (r *Result) decide() {
-	var p []float64
-	for _, c := range r.Cells {
-		if c.Tested {
-			p = append(p, c.P)
-		}
-	}
-	r.Tests = len(p)
-	adjusted, moved := holm(p), r.Moved()
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		c.Outcome = Unsure
-		if !c.Tested {
-			continue
-		}
-		c.PHolm, adjusted = adjusted[0], adjusted[1:]
-		switch {
-		case moved != "":
-			c.Reason = moved
-		case c.Lo >= 1-r.Margin && c.Hi <= 1+r.Margin:
-			c.Outcome = Same
-		case c.Lo <= 1 && c.Hi >= 1:
-			c.Reason = fmt.Sprintf("the interval holds both 0 %% and more than ±%s", percent(r.Margin))
-		case c.PHolm > alpha:
-			c.Reason = fmt.Sprintf("p %s, but %s after Holm over %d tests", pText(c.P), pText(c.PHolm), r.Tests)
-		case (c.Ratio > 1) == c.Higher:
-			c.Outcome = Better
-		default:
-			c.Outcome = Worse
-		}
-	}
-}
-
-// means are of the cells with a ratio, a mean for each metric.
-func (r *Result) means() {
-	for _, column := range []string{throughput, service, latency} {
-		var sum float64
-		n := 0
-		for _, c := range r.Cells {
-			if c.Tested && c.Metric == column {
-				sum += math.Log(c.Ratio)
-				n++
-			}
-		}
-		if n > 0 {
-			r.Means = append(r.Means, Mean{column, n, math.Exp(sum / float64(n))})
-		}
-	}
-}
-
-// Beyond gives the cells that are worse by more than share (0.05 is 5 %), with the whole of their interval.
-func (r *Result) Beyond(share float64) []Cell {
-	var list []Cell
-	for _, c := range r.Cells {
-		if c.Outcome == Worse && (c.Higher && c.Hi < 1-share || !c.Higher && c.Lo > 1+share) {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// Broken gives the cells that were good in the old run and failed in the new one.
-func (r *Result) Broken() []Cell {
-	var list []Cell
-	for _, c := range r.Cells {
-		if results.Publishable(c.oldRow.Verdict) && c.newRow.Verdict == results.Failed {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// Count is how many cells have an outcome.
-func (r *Result) Count(outcome string) int {
-	n := 0
-	for _, c := range r.Cells {
-		if c.Outcome == outcome {
-			n++
-		}
-	}
-	return n
-}
-
-// ordinary are facts that differ between any two runs.
-var ordinary = []string{"date", "seed", "command", "steal before the run", "busy before the run", "clock"}
-
-// differences are the facts that may explain a difference.
-func differences(old, new *source.Set) []Difference {
-	var list []Difference
-	for _, f := range old.Run.Facts {
-		if n := new.Fact(f.Key); n != f.Value && !slices.Contains(ordinary, f.Key) {
-			list = append(list, Difference{f.Key, f.Value, n})
-		}
-	}
-	for _, f := range new.Run.Facts {
-		known := slices.ContainsFunc(old.Run.Facts, func(o results.Fact) bool { return o.Key == f.Key })
-		if !known && !slices.Contains(ordinary, f.Key) {
-			list = append(list, Difference{f.Key, "", f.Value})
-		}
-	}
-	return list
 }

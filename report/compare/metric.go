@@ -1,0 +1,109 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"msgbench/report/source"
+	"msgbench/results"
+)
+
+// pick chooses the metric of two rows, or gives the reason why they are not compared.
+func pick(o, n *source.Cell, names names) Cell {
+	c := Cell{Key: o.Row.Cell, oldRow: o.Row, newRow: n.Row}
+	c.Metric, c.Reason = metric(&o.Row, &n.Row, names)
+	c.Higher = c.Metric == throughput
+	c.Old, _ = o.Row.Number(c.Metric)
+	c.New, _ = n.Row.Number(c.Metric)
+	if why := unusable(names.old, &o.Row); why != "" {
+		c.Reason = why
+	} else if why := unusable(names.new, &n.Row); why != "" {
+		c.Reason = why
+	}
+	if c.Reason != "" {
+		return c
+	}
+	for _, s := range []struct {
+		name string
+		cell *source.Cell
+	}{{names.old, o}, {names.new, n}} {
+		if s.cell.NoSamples != "" {
+			c.Reason = s.name + ": " + s.cell.NoSamples
+			return c
+		}
+	}
+	return c
+}
+
+// unusable says why a row is not compared. What else makes two rows no fair comparison belongs here and in metric.
+func unusable(name string, r *results.Row) string {
+	if results.Publishable(r.Verdict) {
+		return ""
+	}
+	if r.Reason == "" {
+		return name + " is " + r.Verdict
+	}
+	return fmt.Sprintf("%s is %s: %s", name, r.Verdict, r.Reason)
+}
+
+// The columns that are compared.
+const (
+	throughput = "throughput"
+	service    = "svc_p50_us"
+	latency    = "p50_us"
+)
+
+// metric is the column that two rows are compared by: throughput at max, and where a rate was too much for either of
+// them; the median service time at a fixed rate, or the median latency where there is no other.
+func metric(o, n *results.Row, names names) (column, reason string) {
+	column = metricOf(o)
+	if o.Verdict == results.Oversubscribed || n.Verdict == results.Oversubscribed {
+		return throughput, ""
+	}
+	switch other := metricOf(n); {
+	case !results.Publishable(o.Verdict) || !results.Publishable(n.Verdict):
+		return column, "" // they may lack figures
+	case column != other:
+		return column, fmt.Sprintf("not the same figure: %s has %s, %s has %s", names.old, column, names.new, other)
+	case o.Loop != n.Loop:
+		return column, fmt.Sprintf("not the same loop: %s %s, %s %s", names.old, o.Loop, names.new, n.Loop)
+	case o.Latency != n.Latency && column == latency:
+		return column, fmt.Sprintf("not the same latency: %s %s, %s %s", names.old, o.Latency, names.new, n.Latency)
+	}
+	return column, ""
+}
+
+func metricOf(r *results.Row) string {
+	switch {
+	case r.TargetRPS == "max" || r.TargetRPS == "":
+		return throughput
+	case r.SvcP50Us.OK():
+		return service
+	case r.P50Us.OK():
+		return latency
+	}
+	return throughput
+}
+
+// values is the metric of each sample; NaN where a histogram does not show it.
+func values(column string, samples []results.Sample) []float64 {
+	v := make([]float64, len(samples))
+	for i, s := range samples {
+		m := s.Measurement
+		h := m.Service
+		switch column {
+		case throughput:
+			v[i] = m.Throughput()
+			continue
+		case latency:
+			h = m.Latency
+		}
+		v[i] = math.NaN()
+		if h != nil {
+			if ns, ok := h.Quantile(0.5); ok {
+				v[i] = float64(ns) / 1e3
+			}
+		}
+	}
+	return v
+}
