@@ -24,7 +24,6 @@ import (
 // Host is another machine, on which the processes that listen run: the server, and the router of a brokered cell.
 type Host struct {
 	results.ServerHost
-	Kernel   string
 	CPU      string // model
 	Topology pinning.Topology
 	Here     bool // runs under the very kernel of the runner: another network namespace, or a test

@@ -130,7 +130,7 @@ func newMatrix(dir string, r results.Run, s Sampler, p Progress) (*matrix, func(
 	for _, c := range r.Cells {
 		known[c.Key()] = true
 	}
-	m := &matrix{run: r, sampler: s, progress: p, journal: j, index: index, over: map[string]bool{}, turns: map[place]turn{}}
+	m := &matrix{dir: dir, run: r, sampler: s, progress: p, journal: j, index: index, over: map[string]bool{}, turns: map[place]turn{}}
 	for i, x := range index.Entries {
 		if !known[x.Cell] {
 			return nil, nil, errors.Join(fmt.Errorf("%s: line %d: cell %q is none of this run's: the journal belongs to another run", path, i+1, x.Cell), j.Close())
@@ -155,7 +155,9 @@ type place struct {
 
 // matrix is a run while it goes on.
 type matrix struct {
+	dir          string
 	run          results.Run
+	told         bool // that the run went on, in run.json
 	sampler      Sampler
 	progress     Progress
 	journal      *results.Journal
@@ -265,5 +267,18 @@ func (m *matrix) kept() (n int) {
 
 func (m *matrix) write(s results.Sample) error {
 	s.Version, s.Order = results.FormatVersion, len(m.index.Entries)
+	if n := len(m.run.Resumptions); n > 0 {
+		last := m.run.Resumptions[n-1]
+		if last.Boots != m.run.Boots() {
+			s.Boots = last.Boots
+		}
+		// Not before there is something to tell of, and while nobody else can write: the journal is locked.
+		if !m.told {
+			if err := results.WriteRun(m.dir, m.run); err != nil {
+				return err
+			}
+			m.told = true
+		}
+	}
 	return m.journal.Append(s)
 }

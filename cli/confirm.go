@@ -62,7 +62,7 @@ func again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
 	if err != nil {
 		return c, usagef("--confirm: %s: %w", set.Path, err)
 	}
-	if err := c.rejoin(ctx, "--confirm: "+set.Path, run); err != nil {
+	if _, err := c.rejoin(ctx, "--confirm: "+set.Path, run); err != nil {
 		return c, err
 	}
 	if err := sameBaseline(ctx, run, c.peers); err != nil {

@@ -51,27 +51,28 @@ func (o *hostOptions) reach(ctx context.Context) (*bench.Host, error) {
 }
 
 // rejoin finds the other host of the run at path again, where it has one, and checks that both machines are those of the run.
-func (c *chosen) rejoin(ctx context.Context, path string, run results.Run) error {
+// It returns what this one is like now.
+func (c *chosen) rejoin(ctx context.Context, path string, run results.Run) (env machine.Environment, err error) {
 	if s := run.Server; s != nil {
 		h, err := bench.ReachHost(ctx, s.Name, s.Command, s.Address)
 		if err != nil {
-			return &exitError{exitFailed, fmt.Errorf("%s: %w", path, err)}
+			return env, &exitError{exitFailed, fmt.Errorf("%s: %w", path, err)}
 		}
 		c.host = h
 	} else if err := c.plan.Check(c.topology); err != nil {
-		return usagef("%s: %w", path, err)
+		return env, usagef("%s: %w", path, err)
 	}
 	if err := c.place(); err != nil {
-		return usagef("%s: %w", path, err)
+		return env, usagef("%s: %w", path, err)
 	}
 	if err := bench.CheckRights(c.policy, c.plan, c.topology, c.cells); err != nil {
-		return usagef("%s: %w", path, err)
+		return env, usagef("%s: %w", path, err)
 	}
-	env := machine.Describe(ctx, machine.Options{Topology: &c.topology})
+	env = machine.Describe(ctx, machine.Options{Topology: &c.topology})
 	if name := c.machine(env.Name()); name != run.Machine {
-		return usagef("%s was measured on %q, this is %q: rows of two machines don't mix", path, run.Machine, name)
+		return env, usagef("%s was measured on %q, this is %q: rows of two machines don't mix", path, run.Machine, name)
 	}
-	return nil
+	return env, nil
 }
 
 // machine is what rows of this choice are of: the client's machine and, on two hosts, the server's.

@@ -123,7 +123,7 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 		return run, nil, fmt.Errorf("%d of %d cells are in none of the shards, the first is %s", len(missing), len(run.Whole), missing[0])
 	}
 	machines := machinesOf(parts)
-	run.Cells, run.Shard, run.Whole, run.Machines = cells, "", nil, machines
+	run.Cells, run.Shard, run.Whole, run.Machines, run.Resumptions = cells, "", nil, machines, nil
 	if names := distinct(machines); len(names) > 1 {
 		run.Machine = strings.Join(names, "; ")
 		run.Facts = slices.DeleteFunc(run.Facts, func(f results.Fact) bool {
@@ -132,7 +132,23 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 		run.Facts = append([]results.Fact{{Key: "machine", Value: run.Machine}}, run.Facts...)
 		run.Environment, run.Boot, run.Server = nil, "", nil
 	}
+	run.Facts = withResumed(run.Facts, parts)
 	return run, samples, nil
+}
+
+// withResumed are the facts of a merged run, with those of all shards that tell when they went on.
+func withResumed(facts []results.Fact, parts []results.Run) []results.Fact {
+	went := func(f results.Fact) bool { return f.Key == resumed || f.Key == retried }
+	var all []results.Fact
+	for _, r := range parts {
+		for _, f := range r.Facts {
+			if went(f) {
+				all = append(all, results.Fact{Key: f.Key, Value: "shard " + r.Shard + ": " + f.Value})
+			}
+		}
+	}
+	facts = slices.DeleteFunc(slices.Clone(facts), went)
+	return slices.Insert(facts, min(1, len(facts)), all...)
 }
 
 // machinesOf is the name of the machine that measured each cell. Machines of one kind have one name: where shards come from
@@ -140,29 +156,21 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 func machinesOf(parts []results.Run) map[string]string {
 	boots := map[string][]string{} // by name, in the order of the shards
 	for _, r := range parts {
-		if !slices.Contains(boots[r.Machine], bootsOf(r)) {
-			boots[r.Machine] = append(boots[r.Machine], bootsOf(r))
+		if !slices.Contains(boots[r.Machine], r.Boots()) {
+			boots[r.Machine] = append(boots[r.Machine], r.Boots())
 		}
 	}
 	machines := map[string]string{}
 	for _, r := range parts {
 		name := r.Machine
 		if alike := boots[name]; len(alike) > 1 {
-			name = fmt.Sprintf("%s (machine %d)", name, slices.Index(alike, bootsOf(r))+1)
+			name = fmt.Sprintf("%s (machine %d)", name, slices.Index(alike, r.Boots())+1)
 		}
 		for _, c := range r.Cells {
 			machines[c.Key()] = name
 		}
 	}
 	return machines
-}
-
-// bootsOf tells the machines of a run apart from others of their names: that of the client and, on two hosts, of the server.
-func bootsOf(r results.Run) string {
-	if r.Server == nil {
-		return r.Boot
-	}
-	return r.Boot + " " + r.Server.Boot
 }
 
 // sameRun says why two shards can't be parts of one run.

@@ -144,3 +144,32 @@ func TestMergeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestMergedResumptions: that a shard was gone on with stands in the merged report, whichever shard it was.
+func TestMergedResumptions(t *testing.T) {
+	dir := t.TempDir()
+	cells := []sourcetest.Cell{sourcetest.PingPong("shm", 8, 0, steady(100)...), sourcetest.PingPong("shm", 16, 0, steady(100)...)}
+	a := writeShard(t, filepath.Join(dir, "a"), "1/2", "aa", nil, cells, cells[:1])
+	b := writeShard(t, filepath.Join(dir, "b"), "2/2", "aa", func(r *results.Run) {
+		resume(r, results.Resumption{How: howResume, Boots: "bb"})
+		resume(r, results.Resumption{How: howRetry, Boots: "bb", Changed: []string{"power: mains → battery"}})
+	}, cells, cells[1:])
+	for _, order := range [][]string{{a, b}, {b, a}} {
+		merged := filepath.Join(t.TempDir(), "merged")
+		if code, out := command(append(append([]string{"merge"}, order...), "--out", merged)...); code != 0 {
+			t.Fatalf("merge: exit code %d: %s", code, out)
+		}
+		csv, err := os.ReadFile(filepath.Join(merged, results.CSVFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"# resumed: shard 2/2: 0001-01-01T00:00:00Z, after the machine was booted anew\n",
+			"# retried: shard 2/2: 0001-01-01T00:00:00Z; changed since the run began: power: mains → battery\n",
+		} {
+			if strings.Count(string(csv), want) != 1 || strings.Count(string(csv), "00:00:00Z") != 2 {
+				t.Errorf("%s has not once %q:\n%s", order, want, csv[:min(len(csv), 1500)])
+			}
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -52,8 +51,13 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	} else if run.Build != "" && b != run.Build {
 		return usagef("%s was measured by another build of msgbench %s (%s, this is %s): rows of two builds don't mix", dir, run.Msgbench, run.Build, b)
 	}
-	if err := c.rejoin(ctx, dir, run); err != nil {
+	env, err := c.rejoin(ctx, dir, run)
+	if err != nil {
 		return err
+	}
+	going, err := c.resumption(run, env, flag)
+	if err != nil {
+		return usagef("%s %w", dir, err)
 	}
 	if err := plugIn(ctx, o.peer, c.peers); err != nil {
 		return usage(err)
@@ -99,9 +103,9 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if err != nil {
 		return err
 	}
-	run.Resumed = append(run.Resumed, time.Now().UTC().Truncate(time.Second))
-	if err := results.WriteRun(dir, run); err != nil {
-		return err
+	said := resume(&run, going)
+	if !o.quiet {
+		fmt.Fprintf(s.err, "%s: %s\n", said.Key, said.Value)
 	}
 	return o.measure(ctx, c, run, dir, flag, e, s, take)
 }

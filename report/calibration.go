@@ -45,6 +45,9 @@ func CalibrationSays(c stability.Calibration, run *results.Run) []string {
 			says = append(says, text)
 		}
 	}
+	for _, r := range c.Booted {
+		says = append(says, fmt.Sprintf("a machine of the run was booted anew before round %d", r+1))
+	}
 	for _, f := range c.Failed {
 		says = append(says, "no calibration: "+f)
 	}

@@ -125,10 +125,20 @@ type Run struct {
 	Machines map[string]string `json:"machines,omitempty"`
 	// AB is what the run sets against each other, pair by pair; nil where it does not.
 	AB          *AB             `json:"ab,omitempty"`
-	Resumed     []time.Time     `json:"resumed,omitempty"` // when a run that was interrupted went on
+	Resumptions []Resumption    `json:"resumptions,omitempty"`
 	Profile     bool            `json:"profile,omitempty"` // the workers in Go wrote CPU profiles while they were measured
 	Facts       []Fact          `json:"facts"`             // for people, in the order of the CSV's head
 	Environment json.RawMessage `json:"environment,omitempty"`
+}
+
+// Resumption is one time that a run went on, after it had ended or had been interrupted.
+type Resumption struct {
+	At  time.Time `json:"at"`
+	How string    `json:"how"` // resume or retry
+	// Boots is Run.Boots of the machines by then. Samples that were taken after another boot than the run's first have it.
+	Boots string `json:"boots,omitempty"`
+	// Changed is what of the environment is no longer as the run found it, one change a line.
+	Changed []string `json:"changed,omitempty"`
 }
 
 // AB is two settings or two builds, A and B, that were measured next to each other in each round.
@@ -184,6 +194,16 @@ type ServerHost struct {
 	Address string   `json:"address"` // IPv4, that its processes listen on
 	Machine string   `json:"machine"`
 	Boot    string   `json:"boot,omitempty"`
+	Kernel  string   `json:"kernel,omitempty"`
+}
+
+// Boots tells the machines of a run apart from others of their names, and from themselves after another boot: that of the
+// client and, on two hosts, of the server.
+func (r Run) Boots() string {
+	if r.Server == nil {
+		return r.Boot
+	}
+	return r.Boot + " " + r.Server.Boot
 }
 
 // MachineOf is the machine that measured a cell.

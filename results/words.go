@@ -148,7 +148,9 @@ type Sample struct {
 	// Interference is what else happened on the machine meanwhile; nil where the system does not tell.
 	Interference *Interference `json:"interference,omitempty"`
 	Calibration  *Calibration  `json:"calibration,omitempty"` // of outcome calibration
-	WallNs       int64         `json:"wall_ns"`               // from start of the first process to the end of the last
+	// Boots is Resumption.Boots where a machine of the run has been booted since the run began; empty before that.
+	Boots  string `json:"boots,omitempty"`
+	WallNs int64  `json:"wall_ns"` // from start of the first process to the end of the last
 }
 
 // Placement is where one process ran, as the kernel tells.

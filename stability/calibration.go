@@ -13,6 +13,7 @@ type Calibration struct {
 	Of     string // the shard and its machine; empty for a run of its own
 	Series []Series
 	Failed []string // why there is none for a round
+	Booted []int    // rounds, from 0, before which a machine of the run was booted anew
 }
 
 // The names of the two series.
@@ -32,6 +33,7 @@ type Series struct {
 // was not calibrated.
 func Calibrations(samples []results.Sample) []Calibration {
 	var list []Calibration
+	var boots []string // of the last sample of each
 	at := map[string]int{}
 	for _, s := range samples {
 		if s.Outcome != results.Calibrated || s.Calibration == nil {
@@ -42,7 +44,12 @@ func Calibrations(samples []results.Sample) []Calibration {
 		if !ok {
 			i = len(list)
 			at[c.Of] = i
+			boots = append(boots, s.Boots)
 			list = append(list, Calibration{Of: c.Of, Series: []Series{{Name: CacheLine}, {Name: Pipe}}})
+		}
+		if s.Boots != boots[i] {
+			boots[i] = s.Boots
+			list[i].Booted = append(list[i].Booted, s.Round)
 		}
 		if s.Reason != "" {
 			list[i].Failed = append(list[i].Failed, fmt.Sprintf("round %d: %s", s.Round+1, oneLine(s.Reason)))

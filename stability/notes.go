@@ -16,6 +16,7 @@ const (
 	NoteIncomplete = "incomplete"       // decided on fewer samples than asked for
 	NotePrecise    = "precision"        // how precise the row is, where the run was to be
 	NoteImprecise  = "precision missed" // it is not as precise as it was to be, and why
+	NoteBoots      = "boots"            // samples from before and after a boot of the machine stand in one row
 	NoteDrift      = "drift"            // the metric changes over the rounds by more than noise would
 	NoteOutlier    = "raw outlier"      // the core holds, all samples together would not
 	NoteRejected   = "rejected"         // measured, but not what was asked for (schedule not kept, ramp), and measured again
@@ -69,7 +70,7 @@ func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
 	var notes []Note
 	for _, j := range list {
 		for _, n := range slices.Concat(
-			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), driftNote(j), outlierNote(run.Policy, j),
+			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), bootsNote(j), driftNote(j), outlierNote(run.Policy, j),
 			rejectedNotes(j), disturbedNotes(j), ceilingNote(j),
 		) {
 			n.Cell = j.key
@@ -205,9 +206,12 @@ func outlierNote(p results.Policy, j judged) []Note {
 }
 
 // figures are the values of the metric, in the order of the rounds.
-func (f finding) figures() string {
-	v := make([]string, len(f.metric))
-	for i, x := range f.metric {
+func (f finding) figures() string { return f.figuresOf(0, len(f.metric)) }
+
+// figuresOf are those of the samples from one to below another.
+func (f finding) figuresOf(from, to int) string {
+	v := make([]string, to-from)
+	for i, x := range f.metric[from:to] {
 		if f.name == "p50" {
 			v[i] = short(x/1e3) + " µs"
 		} else {
