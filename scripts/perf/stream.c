@@ -1,8 +1,8 @@
 // stream: the straightforward ring that a shared-memory stream is held against. One process copies messages into a ring
 // of bytes, another copies them out and checks the sequence; each is pinned on its own CPU. Head and tail stand on
 // lines of their own, each side keeps a copy of the other's counter and looks again only when the ring seems full or
-// empty. Nobody ever sleeps, but
-// a side that waits for long yields its CPU, so that the program ends on a busy machine too.
+// empty. The ring has 1 MiB, or room for four messages. Nobody ever sleeps, but a side that waits for long yields its CPU, so that
+// the program ends on a busy machine too.
 //
 //	cc -std=c11 -O2 -Wall -Wextra -Werror -o stream stream.c
 //	./stream <bytes of a message> <messages> [sender CPU, 0] [receiver CPU, 1]
@@ -20,13 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RING (1u << 20) // bytes
-
 struct ring {
 	_Alignas(128) _Atomic uint64_t head; // bytes written
 	_Alignas(128) _Atomic uint64_t tail; // bytes read
-	_Alignas(128) unsigned char bytes[RING];
+	_Alignas(128) unsigned char bytes[];
 };
+
+static size_t ring_size = 1u << 20; // bytes, a power of two
 
 static void die(const char *what)
 {
@@ -62,14 +62,14 @@ static void relax(void)
 
 static void copy_in(struct ring *r, uint64_t at, const void *from, size_t n)
 {
-	size_t off = at & (RING - 1), first = n < RING - off ? n : RING - off;
+	size_t off = at & (ring_size - 1), first = n < ring_size - off ? n : ring_size - off;
 	memcpy(r->bytes + off, from, first);
 	memcpy(r->bytes, (const char *)from + first, n - first);
 }
 
 static void copy_out(struct ring *r, uint64_t at, void *to, size_t n)
 {
-	size_t off = at & (RING - 1), first = n < RING - off ? n : RING - off;
+	size_t off = at & (ring_size - 1), first = n < ring_size - off ? n : ring_size - off;
 	memcpy(to, r->bytes + off, first);
 	memcpy((char *)to + first, r->bytes, n - first);
 }
@@ -78,15 +78,17 @@ int main(int argc, char **argv)
 {
 	long size = argc > 1 ? atol(argv[1]) : 0, n = argc > 2 ? atol(argv[2]) : 0;
 	int sender = argc > 3 ? atoi(argv[3]) : 0, receiver = argc > 4 ? atoi(argv[4]) : 1;
-	if (size < 8 || size > (long)RING / 4 || n < 1) {
+	if (size < 8 || size > 64 << 20 || n < 1) {
 		fprintf(stderr, "usage: stream <bytes> <messages> [sender CPU] [receiver CPU]\n");
 		return 2;
 	}
-	struct ring *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	uint64_t each = 8 + (((uint64_t)size + 7) & ~7ull), head = 0, tail = 0;
+	while (ring_size < 4 * each)
+		ring_size *= 2;
+	struct ring *r = mmap(NULL, sizeof *r + ring_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	unsigned char *msg = calloc(1, (size_t)size);
 	if (r == MAP_FAILED || msg == NULL)
 		die("memory");
-	uint64_t each = 8 + (((uint64_t)size + 7) & ~7ull), head = 0, tail = 0;
 	pid_t child = fork();
 	if (child < 0)
 		die("fork");
@@ -111,7 +113,7 @@ int main(int argc, char **argv)
 	for (long i = 0; i < n; i++) {
 		uint64_t length = (uint64_t)size, sequence = (uint64_t)i;
 		memcpy(msg, &sequence, sizeof sequence);
-		while (head + each - tail > RING && head + each - (tail = atomic_load_explicit(&r->tail, memory_order_acquire)) > RING)
+		while (head + each - tail > ring_size && head + each - (tail = atomic_load_explicit(&r->tail, memory_order_acquire)) > ring_size)
 			relax();
 		copy_in(r, head, &length, sizeof length);
 		copy_in(r, head + 8, msg, length);
