@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"msgbench/bench"
 	"msgbench/peers"
 	"msgbench/report"
-	"msgbench/report/html"
 	"msgbench/results"
 )
 
@@ -236,35 +234,6 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 	return outcome(rows, worse)
 }
 
-// writeReports writes what follows from the journal of a run directory into it.
-func writeReports(dir string) (report.Document, error) {
-	d, err := loadRun(dir)
-	if err != nil {
-		return d, err
-	}
-	csv, err := d.Table.MarshalCSV()
-	if err != nil {
-		return d, err
-	}
-	page, err := html.Page(d)
-	if err != nil {
-		return d, err
-	}
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{
-		{results.CSVFile, csv},
-		{results.ReportFile, []byte(report.Markdown(d))},
-		{results.PageFile, page},
-	} {
-		if err := results.WriteFile(filepath.Join(dir, f.name), f.data); err != nil {
-			return d, err
-		}
-	}
-	return d, nil
-}
-
 // outcome is the exit code of a whole run. worse is what --fail-on found: a cell that failed outweighs it, one that is
 // unstable does not.
 func outcome(rows []results.Row, worse error) error {
@@ -283,37 +252,4 @@ func outcome(rows []results.Row, worse error) error {
 		return &exitError{exitUnstable, fmt.Errorf("%d of %d cells are unstable", n[results.Unstable], len(rows))}
 	}
 	return nil
-}
-
-// makeRunDir makes the directory of a run, which must not be there yet.
-func makeRunDir(out string) (string, error) {
-	if out != "" {
-		if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
-			return "", usagef("--out %s: %w", out, err)
-		}
-		err := os.Mkdir(out, 0o755)
-		if errors.Is(err, os.ErrExist) {
-			return "", usagef("--out %s: exists already; name a new directory", out)
-		}
-		if err != nil {
-			return "", usagef("--out %s: %w", out, err)
-		}
-		return out, nil
-	}
-	const parent = "msgbench-runs"
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", fmt.Errorf("%w (--out names another place)", err)
-	}
-	stamp := filepath.Join(parent, time.Now().UTC().Format("20060102T150405Z"))
-	dir := stamp
-	for n := 2; ; n++ {
-		err := os.Mkdir(dir, 0o755)
-		if err == nil {
-			return dir, nil
-		}
-		if !errors.Is(err, os.ErrExist) {
-			return "", fmt.Errorf("%w (--out names another place)", err)
-		}
-		dir = fmt.Sprintf("%s-%d", stamp, n) // two runs in one second
-	}
 }
