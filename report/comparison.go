@@ -40,8 +40,8 @@ func Comparison(d Document) string {
 	return b.String()
 }
 
-const boldRule = `All values in µs unless another unit stands there. Bold: the best of its column, among rows that are publishable, where the
-intervals of best and second do not overlap (of min: the minima of the samples; mean and p95 have none and go by that of p50). Rows
+const boldRule = `All values in µs unless another unit stands there. Bold: the best of its column, among rows that are publishable, where its
+interval overlaps with none of theirs (of min: the minima of the samples; mean and p95 have none and go by that of p50). Rows
 marked ~ are unstable, imported rows were measured elsewhere, and oversubscribed ones did not reach the rate that the others had:
 none of them can win.`
 
@@ -78,8 +78,9 @@ func micros2(n results.Num) string { return exact(n, 2) }
 var (
 	throughputMetric = metric{
 		name: "throughput", higher: true, text: count,
-		of: func(r *results.Row) results.Num { return r.Throughput },
-		lo: func(r *results.Row) results.Num { return r.ThroughputLo }, hi: func(r *results.Row) results.Num { return r.ThroughputHi },
+		of: func(r *results.Row) results.Num { v, _, _ := r.Speed(); return v },
+		lo: func(r *results.Row) results.Num { _, lo, _ := r.Speed(); return lo },
+		hi: func(r *results.Row) results.Num { _, _, hi := r.Speed(); return hi },
 	}
 	p50Metric = metric{
 		name: "p50", text: micros2, quantile: 0.5,
@@ -104,10 +105,19 @@ var (
 	}
 )
 
+// speed is the metric that decides at max: of a broadcast what was delivered.
+func (g group) speed() metric {
+	m := throughputMetric
+	if len(g.rows) > 0 && g.rows[0].Scenario == "broadcast" {
+		m.name = "delivery rate"
+	}
+	return m
+}
+
 // metrics are the columns of a group that can be won: at a fixed rate throughput only repeats the target.
 func (g group) metrics() []metric {
 	if g.rate == "max" {
-		return append(slices.Clone(latencyMetrics), throughputMetric)
+		return append(slices.Clone(latencyMetrics), g.speed())
 	}
 	return latencyMetrics
 }
@@ -115,7 +125,8 @@ func (g group) metrics() []metric {
 // duel is the best row of a metric and the next best.
 type duel struct {
 	best, second *results.Row
-	clear        bool // their intervals do not overlap; without intervals: the values differ
+	others       []*results.Row // all that the best one has to beat, the second among them
+	clear        bool           // the interval of the best overlaps with that of no other
 }
 
 // win finds the best publishable row of a group; ok is false where fewer than two have the figure.
@@ -126,24 +137,30 @@ func (g group) win(m metric) (d duel, ok bool) {
 	}
 	for _, r := range g.rows {
 		switch {
-		case !g.comparable(r.Row) || !m.of(r.Row).OK():
+		case !mayWin(r.Row) || !m.of(r.Row).OK():
 		case d.best == nil || better(r.Row, d.best):
+			if d.best != nil {
+				d.others = append(d.others, d.best)
+			}
 			d.best, d.second = r.Row, d.best
-		case d.second == nil || better(r.Row, d.second):
-			d.second = r.Row
+		default:
+			d.others = append(d.others, r.Row)
+			if d.second == nil || better(r.Row, d.second) {
+				d.second = r.Row
+			}
 		}
 	}
 	if d.second == nil {
 		return d, false
 	}
-	d.clear = better(d.best, d.second) && apart(m, d.best, d.second)
+	d.clear = !slices.ContainsFunc(d.others, func(r *results.Row) bool { return !better(d.best, r) || !apart(m, d.best, r) })
 	return d, true
 }
 
-// comparable tells rows that may win. At a fixed rate an oversubscribed row had another rate than the others, and its
+// mayWin tells rows that can be set against others. At a fixed rate an oversubscribed row had another rate than the others, and its
 // response time grows with the length of the window.
-func (g group) comparable(r *results.Row) bool {
-	return results.Publishable(r.Verdict) && (g.rate == "max" || r.Verdict != results.Oversubscribed)
+func mayWin(r *results.Row) bool {
+	return results.Publishable(r.Verdict) && (r.TargetRPS == "max" || r.Verdict != results.Oversubscribed)
 }
 
 // apart tells whether the intervals of a better and a worse row do not overlap.
@@ -160,7 +177,7 @@ func apart(m metric, best, second *results.Row) bool {
 
 func (g group) comparison(b *strings.Builder, refs *references) {
 	fmt.Fprintf(b, "### %s\n\n", cell(g.title))
-	metrics := append(slices.Clone(latencyMetrics), throughputMetric)
+	metrics := append(slices.Clone(latencyMetrics), g.speed())
 	winners := map[string]*results.Row{}
 	for _, m := range g.metrics() {
 		if d, ok := g.win(m); ok && d.clear {

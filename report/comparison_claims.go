@@ -2,17 +2,20 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"msgbench/results"
 )
 
 // claims writes what may be said in public: who is best at p50, p99 and (at max) throughput of each table, if the whole
-// interval of the ratio to the second lies on one side of 1, with the rows that it rests on.
+// interval of the ratio to each other row lies on one side of 1, with the rows that it rests on.
 func claims(b *strings.Builder, all []group, d Document) {
 	ties, n := 0, 0
 	for _, g := range all {
 		metrics := []metric{p50Metric, p99Metric}
 		if g.rate == "max" {
-			metrics = append(metrics, throughputMetric)
+			metrics = append(metrics, g.speed())
 		}
 		for _, m := range metrics {
 			w, ok := g.win(m)
@@ -20,7 +23,7 @@ func claims(b *strings.Builder, all []group, d Document) {
 				continue
 			}
 			r := ratioOf(d, []pair{{w.best, w.second, m}})
-			if !r.interval || r.lo <= 1 {
+			if !r.interval || slices.ContainsFunc(w.others, func(o *results.Row) bool { return !beats(d, w.best, o, m) }) {
 				ties++
 				continue
 			}
@@ -35,6 +38,13 @@ func claims(b *strings.Builder, all []group, d Document) {
 		fmt.Fprintf(b, "\n%s: too close to call, or without an interval, and no claim follows.\n", plural(ties, "more comparison"))
 	}
 	b.WriteString("\nEach holds for the machine and the settings above, and for nothing else.\n\n")
+}
+
+// beats tells whether the whole interval of the ratio of two rows is beyond 1. The best of a table has to beat every other: the
+// interval of a third may reach further than that of the second.
+func beats(d Document, best, other *results.Row, m metric) bool {
+	r := ratioOf(d, []pair{{best, other, m}})
+	return r.interval && r.lo > 1
 }
 
 func claim(g group, m metric, w duel, r ratio) string {
@@ -53,13 +63,7 @@ func claim(g group, m metric, w duel, r ratio) string {
 	if own != "" {
 		own = " (" + own + ")"
 	}
-	n := 0
-	for _, x := range g.rows {
-		if g.comparable(x.Row) && m.of(x.Row).OK() {
-			n++
-		}
-	}
 	return fmt.Sprintf("%s has the %s %s of %d in “%s”: %s%s%s; for the next, %s, it is %s %s. Rows: `%s`, `%s`.",
-		cell(who(w.best)), best, m.name, n, cell(g.title), m.text(m.of(w.best)), unit, own, cell(who(w.second)), r, word,
+		cell(who(w.best)), best, m.name, len(w.others)+1, cell(g.title), m.text(m.of(w.best)), unit, own, cell(who(w.second)), r, word,
 		code(w.best.Cell), code(w.second.Cell))
 }

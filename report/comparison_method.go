@@ -116,5 +116,5 @@ func messageSizes(b *strings.Builder, rows []results.Row) {
 	if len(order) > most {
 		fmt.Fprintf(b, "And %d more.\n\n", len(order)-most)
 	}
-	b.WriteString("Request and response are bytes on the wire: payload, envelope and framing.\n\n")
+	b.WriteString("Request and response: payload and envelope, and the header of a broker. What a library adds for framing is not in them.\n\n")
 }

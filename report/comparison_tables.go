@@ -11,23 +11,27 @@ import (
 
 // winLose has a line for each group in which two rows can be compared.
 func winLose(b *strings.Builder, all []group) {
-	metrics := append(slices.Clone(latencyMetrics), throughputMetric)
 	head := []string{"Rows"}
-	for _, m := range metrics {
+	for _, m := range append(slices.Clone(latencyMetrics), throughputMetric) {
 		head = append(head, m.name)
 	}
 	var lines [][]string
+	broadcast := false
 	for _, g := range all {
 		c := []string{cell(g.title)}
 		some := false
-		for _, m := range metrics {
+		for _, m := range g.metrics() {
 			d, ok := g.win(m)
-			if g.rate != "max" && m.name == "throughput" || !ok {
+			if !ok {
 				c = append(c, "–")
 				continue
 			}
 			some = true
 			c = append(c, verdictOf(m, d))
+			broadcast = broadcast || m.name != throughputMetric.name && m.name == g.speed().name
+		}
+		for len(c) < len(head) { // throughput at a fixed rate
+			c = append(c, "–")
 		}
 		if some {
 			lines = append(lines, c)
@@ -38,7 +42,11 @@ func winLose(b *strings.Builder, all []group) {
 		return
 	}
 	markdownTable(b, head, len(head), lines)
-	b.WriteString("Difference to the second, which is named. Tie: the intervals overlap, or there are none.\n\n")
+	b.WriteString("Difference to the second, which is named. Tie: the interval of the first overlaps with that of another, or there are none.\n")
+	if broadcast {
+		b.WriteString("Throughput of a broadcast is what was delivered.\n")
+	}
+	b.WriteString("\n")
 }
 
 // verdictOf is "shm −1.20 µs (−30 %) vs uds", or a tie.
@@ -83,7 +91,7 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 	byKey := map[key][]*results.Row{}
 	for i := range rows {
 		r := &rows[i]
-		if !results.Publishable(r.Verdict) || !r.Payload.OK() || !r.P50Us.OK() {
+		if !r.Payload.OK() || !r.P50Us.OK() || !mayWin(r) {
 			continue
 		}
 		s := subjectOf(r)
@@ -113,7 +121,7 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 				first, p50 := v[0].P50Us.Or(0), r.P50Us.Or(0)
 				delta = signed(p50-first, micros2) + " (" + share(p50, first) + ")"
 			}
-			lines = append(lines, []string{cell(k.scenario + ", " + k.rate + ", " + latencyName(k.latency) + where(r)), cell(k.who), r.Payload.String(),
+			lines = append(lines, []string{cell(k.scenario + ", " + perSecond(k.rate) + ", " + latencyName(k.latency) + where(r)), cell(k.who), r.Payload.String(),
 				micros2(r.MinUs), micros2(r.P50Us), micros2(r.MeanUs), delta})
 		}
 	}

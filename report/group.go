@@ -148,13 +148,10 @@ func (g *group) sort() {
 	}
 }
 
-// speed is what rows at max are ranked by. What a publisher has sent is worth nothing where it was dropped: broadcasts are
-// ranked by deliveries.
+// speed is what rows at max are ranked by.
 func (r ranked) speed() float64 {
-	if r.Scenario == "broadcast" {
-		return r.MessagesPerS.Or(r.Throughput.Or(-1))
-	}
-	return r.Throughput.Or(-1)
+	v, _, _ := r.Speed()
+	return v.Or(-1)
 }
 
 // lossy tells whether a row of the group lost messages.
@@ -194,7 +191,7 @@ func title(rows []ranked) string {
 	if r.TargetRPS == "max" {
 		parts = append(parts, "max rate")
 	} else {
-		parts = append(parts, r.TargetRPS+"/s")
+		parts = append(parts, perSecond(r.TargetRPS))
 	}
 	if r.Loop != "" {
 		parts = append(parts, r.Loop+" loop")
@@ -203,6 +200,14 @@ func title(rows []ranked) string {
 		parts = append(parts, "latency: "+latencyName(r.Latency))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// perSecond is a target rate for people.
+func perSecond(rate string) string {
+	if rate == "max" {
+		return rate
+	}
+	return rate + "/s"
 }
 
 func subscribers(s string) string {

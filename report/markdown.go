@@ -116,7 +116,12 @@ func summary(b *strings.Builder, rows []results.Row) {
 
 func (g group) markdown(b *strings.Builder, refs *references) {
 	paced := g.rate != "max"
-	head := []string{"#", "transport", "per second", "interval", "min µs", "p50 µs", "p95 µs", "p99 µs", "p99.9 µs", "max µs"}
+	lossy := g.lossy()
+	head := []string{"#", "transport", "per second", "interval"}
+	if lossy {
+		head = append(head, "delivered/s", "lost %")
+	}
+	head = append(head, "min µs", "p50 µs", "p95 µs", "p99 µs", "p99.9 µs", "max µs")
 	if paced {
 		head = append(head, "svc p50 µs", "svc p99 µs", "late p99 µs")
 	}
@@ -137,8 +142,11 @@ func (g group) markdown(b *strings.Builder, refs *references) {
 	safeLine(b, head)
 	safeLine(b, align)
 	for _, r := range g.rows {
-		c := []string{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count),
-			exact(r.MinUs, 2), exact(r.P50Us, 2), exact(r.P95Us, 2), exact(r.P99Us, 2), exact(r.P999Us, 2), exact(r.MaxUs, 1)}
+		c := []string{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count)}
+		if lossy {
+			c = append(c, count(r.MessagesPerS), r.lostPct())
+		}
+		c = append(c, exact(r.MinUs, 2), exact(r.P50Us, 2), exact(r.P95Us, 2), exact(r.P99Us, 2), exact(r.P999Us, 2), exact(r.MaxUs, 1))
 		if paced {
 			c = append(c, exact(r.SvcP50Us, 2), exact(r.SvcP99Us, 2), exact(r.LateP99, 2))
 		}

@@ -123,14 +123,14 @@ func newContest(all []group) contest {
 // deciding is the metric that a table is ranked by.
 func deciding(g group) metric {
 	if g.rate == "max" {
-		return throughputMetric
+		return g.speed()
 	}
 	return p50Metric
 }
 
 // cost is what a row needs: less is better; 0 where it is not known.
 func cost(g group, r *results.Row) float64 {
-	if !g.comparable(r) {
+	if !mayWin(r) {
 		return 0
 	}
 	m := deciding(g)
@@ -152,6 +152,9 @@ func rankingTable(b *strings.Builder, c contest, d Document) {
 			unit := "p50 µs"
 			if g.rate == "max" {
 				unit = "/s"
+				if m := deciding(g); m.name != throughputMetric.name {
+					unit = m.name + " " + unit
+				}
 			}
 			head = append(head, cell(g.title)+", "+unit)
 		}

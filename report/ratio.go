@@ -95,8 +95,8 @@ func byRound(d Document, pairs []pair) []float64 {
 	for _, s := range d.Samples[pairs[0].best.Cell] {
 		v := 1.0
 		for _, p := range pairs {
-			x, ok := sampleValue(d, p.best.Cell, s.Round, p.metric)
-			y, ok2 := sampleValue(d, p.other.Cell, s.Round, p.metric)
+			x, ok := sampleValue(d, p.best, s.Round, p.metric)
+			y, ok2 := sampleValue(d, p.other, s.Round, p.metric)
 			if !ok || !ok2 {
 				v = math.NaN()
 				break
@@ -110,15 +110,15 @@ func byRound(d Document, pairs []pair) []float64 {
 	return out
 }
 
-// sampleValue is the metric of the sample of one cell in one round.
-func sampleValue(d Document, key string, round int, m metric) (float64, bool) {
-	for i := range d.Samples[key] {
-		s := &d.Samples[key][i]
+// sampleValue is the metric of the sample of one row in one round.
+func sampleValue(d Document, r *results.Row, round int, m metric) (float64, bool) {
+	for i := range d.Samples[r.Cell] {
+		s := &d.Samples[r.Cell][i]
 		if s.Round != round || s.Measurement == nil {
 			continue
 		}
 		if m.higher {
-			v := s.Measurement.Throughput()
+			v := s.Measurement.Speed(r.Scenario)
 			return v, v > 0
 		}
 		if m.quantile == 0 || s.Measurement.Latency == nil {

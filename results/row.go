@@ -37,6 +37,31 @@ func (r *Row) OfProcesses() bool {
 	return false
 }
 
+// broadcast is the scenario whose operations, publications, may be dropped on their way.
+const broadcast = "broadcast"
+
+// Speed is what rows at max are compared by, per second, with its interval: operations, but of a broadcast the messages that were
+// delivered, since what was published is worth nothing where it was dropped. Where messages were lost there is no interval: that of
+// the publications is none of the deliveries.
+func (r *Row) Speed() (v, lo, hi Num) {
+	delivered, ok := r.MessagesPerS.Value()
+	published := r.Throughput.Or(0)
+	if r.Scenario != broadcast || !ok {
+		return r.Throughput, r.ThroughputLo, r.ThroughputHi
+	}
+	if lost, told := r.Lost.Value(); !told || lost != 0 || published <= 0 {
+		return r.MessagesPerS, Num{}, Num{}
+	}
+	each := delivered / published // subscribers
+	scaled := func(n Num) Num {
+		if v, ok := n.Value(); ok {
+			return N(v * each)
+		}
+		return n
+	}
+	return r.MessagesPerS, scaled(r.ThroughputLo), scaled(r.ThroughputHi)
+}
+
 // Row is a cell, its verdict and its aggregated figures: one line of the CSV, in the order of the fields. Units are in
 // the column names: us is 10⁻⁶ s, MB is 10⁶ bytes, pct is per cent of one CPU. An empty field was not measured.
 type Row struct {

@@ -222,6 +222,14 @@ func (m *Measurement) Throughput() float64 { return m.perSecond(m.Ops) }
 // MessagesPerSecond counts messages as received.
 func (m *Measurement) MessagesPerSecond() float64 { return m.perSecond(m.Messages) }
 
+// Speed is Row.Speed of one sample of a scenario.
+func (m *Measurement) Speed(scenario string) float64 {
+	if scenario == broadcast {
+		return m.MessagesPerSecond()
+	}
+	return m.Throughput()
+}
+
 // MBPerSecond is payload received, in units of 10^6 bytes.
 func (m *Measurement) MBPerSecond() float64 { return m.perSecond(m.PayloadBytes) / 1e6 }
 

@@ -108,6 +108,12 @@ type Group struct {
 	items []item
 }
 
+// speed is what rows at max are sorted by.
+func speed(r *results.Row) float64 {
+	v, _, _ := r.Speed()
+	return v.Or(-1)
+}
+
 // Split sorts rows into facets, in the order in which these first occur.
 func Split(rows []*results.Row) []Group {
 	// Comparing rows reads numbers anew each time, and 100,000 of them are compared two million times.
@@ -129,7 +135,7 @@ func Split(rows []*results.Row) []Group {
 			facets, lists = append(facets, f), append(lists, nil)
 		}
 		d := dims(r)
-		s := sorting{payload: r.Payload.Or(-1), rate: -rate(r), rank: rank(r), order: -r.Throughput.Or(-1), item: entry{r, lineName(r, d), d, n}}
+		s := sorting{payload: r.Payload.Or(-1), rate: -rate(r), rank: rank(r), order: -speed(r), item: entry{r, lineName(r, d), d, n}}
 		if r.TargetRPS != "max" {
 			s.order = r.P50Us.Or(1e18)
 		}

@@ -25,15 +25,24 @@ func (s *selection) series(r item, pts ...sample) series {
 
 // throughput at max; at a fixed rate it only repeats the target.
 func (s *selection) throughput(rows []item) {
-	b := bars{title: "Throughput", note: s.note("per second", payloadNote(rows[0]), rateNote(rows[0])), label: amount}
+	b := bars{title: "Throughput", note: s.note(speedNote(rows[0]), payloadNote(rows[0]), rateNote(rows[0])), label: amount}
 	for _, r := range rows {
-		if v, ok := r.Throughput.Value(); ok && v > 0 && rate(r.Row) == 1e18 {
-			b.rows = append(b.rows, s.series(r, sample{0, v, r.ThroughputLo.Or(0), r.ThroughputHi.Or(0)}))
+		speed, lo, hi := r.Speed()
+		if v, ok := speed.Value(); ok && v > 0 && rate(r.Row) == 1e18 {
+			b.rows = append(b.rows, s.series(r, sample{0, v, lo.Or(0), hi.Or(0)}))
 		}
 	}
 	if len(b.rows) > 1 {
 		s.add(Throughput, b.title, b.note, b.draw)
 	}
+}
+
+// speedNote says what throughput counts.
+func speedNote(r item) string {
+	if r.Scenario == "broadcast" {
+		return "messages delivered per second"
+	}
+	return "per second"
 }
 
 // tail is latency by percentile.
@@ -135,13 +144,13 @@ func (s *selection) pairs(rows []item) {
 	h := heat{title: "Client × server", cells: map[[2]string]heatCell{}, more: rate(r.Row) == 1e18, label: duration}
 	what := "p50 of the " + s.facet.latency()
 	if h.more {
-		what, h.label = "per second", amount
+		what, h.label = speedNote(r), amount
 	}
 	h.note = s.note(r.Transport, r.dims, payloadNote(r), rateNote(r), what)
 	for _, r := range rows {
 		value := r.P50Us
 		if h.more {
-			value = r.Throughput
+			value, _, _ = r.Speed()
 		}
 		v, ok := value.Value()
 		if !ok || v <= 0 {

@@ -72,6 +72,8 @@ func TestOutcomes(t *testing.T) {
 		{"a faster service time at a rate", pp("shm", 8, 10_000, k10...).Timed(steady(13_000)...), pp("shm", 8, 10_000, k10...).Timed(steady(10_000)...), Better, "", false},
 		{"no variance at all", pp("shm", 8, 10_000, k10...).Timed(1000), pp("shm", 8, 10_000, k10...).Timed(1200), Worse, "", true},
 		{"no variance, no difference", pp("shm", 8, 10_000, k10...).Timed(1000), pp("shm", 8, 10_000, k10...).Timed(1000), Same, "", false},
+		{"publishes twice as much, and drops nearly all of it", sourcetest.Flood("zmq-tcp", steady(500_000), steady(500_000)),
+			sourcetest.Flood("zmq-tcp", steady(1_000_000), steady(50_000)), Worse, "", true},
 		{"three samples", pp("shm", 8, 0, 1000, 1001, 1002), pp("shm", 8, 0, 500, 501, 502), Unsure, "too few samples for an interval: 3 and 3, want at least 4 and 4", false},
 		{"unstable before", pp("shm", 8, 0, 100, 200, 400, 800, 1600), pp("shm", 8, 0, steady(500)...), Unsure, "old is unstable: core 4.00 > 1.35", false},
 		{"unstable now", pp("shm", 8, 0, steady(500)...), pp("shm", 8, 0, 100, 200, 400, 800, 1600), Unsure, "new is unstable: core 4.00 > 1.35", false},

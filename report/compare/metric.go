@@ -12,7 +12,7 @@ import (
 func pick(o, n *source.Cell, names names) Cell {
 	c := Cell{Key: o.Row.Cell, oldRow: o.Row, newRow: n.Row}
 	c.Metric, c.Reason = metric(&o.Row, &n.Row, names)
-	c.Higher = c.Metric == throughput
+	c.Higher = c.Metric == throughput || c.Metric == delivered
 	c.Old, _ = o.Row.Number(c.Metric)
 	c.New, _ = n.Row.Number(c.Metric)
 	if why := unusable(names.old, &o.Row); why != "" {
@@ -49,18 +49,25 @@ func unusable(name string, r *results.Row) string {
 // The columns that are compared.
 const (
 	throughput = "throughput"
+	delivered  = "messages_per_s"
 	service    = "svc_p50_us"
 	latency    = "p50_us"
 )
 
 // metric is the column that two rows are compared by: throughput at max, and where a rate was too much for either of
-// them; the median service time at a fixed rate, or the median latency where there is no other.
+// them (of broadcasts that dropped messages, what was delivered: who drops more publishes more); the median service time at a fixed rate, or the median latency where there is no other.
 func metric(o, n *results.Row, names names) (column, reason string) {
 	column = metricOf(o)
+	other := metricOf(n)
 	if o.Verdict == results.Oversubscribed || n.Verdict == results.Oversubscribed {
-		return throughput, ""
+		column, other = throughput, throughput
 	}
-	switch other := metricOf(n); {
+	if column == throughput && other == throughput && (lossy(o) || lossy(n)) {
+		column, other = delivered, delivered
+	}
+	switch {
+	case o.Verdict == results.Oversubscribed || n.Verdict == results.Oversubscribed:
+		return column, ""
 	case !results.Publishable(o.Verdict) || !results.Publishable(n.Verdict):
 		return column, "" // they may lack figures
 	case column != other:
@@ -72,6 +79,9 @@ func metric(o, n *results.Row, names names) (column, reason string) {
 	}
 	return column, ""
 }
+
+// lossy tells broadcasts that did not deliver all that was published.
+func lossy(r *results.Row) bool { return r.Scenario == "broadcast" && r.Lost.Or(0) > 0 }
 
 func metricOf(r *results.Row) string {
 	switch {
@@ -94,6 +104,9 @@ func values(column string, samples []results.Sample) []float64 {
 		switch column {
 		case throughput:
 			v[i] = m.Throughput()
+			continue
+		case delivered:
+			v[i] = m.MessagesPerSecond()
 			continue
 		case latency:
 			h = m.Latency

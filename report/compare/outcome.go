@@ -54,7 +54,7 @@ func (r *Result) decide() {
 
 // means are of the cells with a ratio, a mean for each metric.
 func (r *Result) means() {
-	for _, column := range []string{throughput, service, latency} {
+	for _, column := range []string{throughput, delivered, service, latency} {
 		var sum float64
 		n := 0
 		for _, c := range r.Cells {

@@ -382,3 +382,22 @@ print(json.dumps([[f.name, f.type, f.unit, s.name, s.labels, s.value] for f in p
 		t.Error("the parser takes a file that was cut short, so it says nothing")
 	}
 }
+
+// What a broadcast published is worth nothing where it was dropped.
+func TestGitHubOfADroppingBroadcast(t *testing.T) {
+	k := func(n int64) []int64 { return []int64{n, n, n, n, n} }
+	got := string(write(t, load(t, sourcetest.Flood("zmq-tcp", k(1000), k(100)), sourcetest.Flood("tcp", k(500), k(500))), "github-bigger").Data)
+	var list []struct {
+		Unit, Range string
+		Value       float64
+	}
+	if err := json.Unmarshal([]byte(got), &list); err != nil || len(list) != 2 {
+		t.Fatalf("%v: %s", err, got)
+	}
+	if e := list[0]; e.Value != 100 || e.Unit != "messages/s" || e.Range != "" {
+		t.Errorf("1000 published, 100 delivered: %+v", e)
+	}
+	if e := list[1]; e.Value != 500 || e.Unit != "messages/s" || e.Range == "" {
+		t.Errorf("500 published, all of them delivered: %+v", e)
+	}
+}

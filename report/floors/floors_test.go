@@ -333,3 +333,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Floors made from a flood that drops messages are of what was delivered: who drops more publishes more.
+func TestInitOfADroppingBroadcast(t *testing.T) {
+	k := func(n int64) []int64 { return []int64{n, n, n, n, n} }
+	set := load(t, sourcetest.Flood("zmq-tcp", k(1000), k(100)), sourcetest.Flood("tcp", k(500), k(500)))
+	data, err := Init(set, 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Parse("floors.yaml", data)
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%v: %s", err, data)
+	}
+	for i, want := range []struct {
+		metric string
+		min    float64
+	}{{"messages_per_s", 80}, {"throughput", 400}} {
+		if f := list[i]; f.Metric != want.metric || f.Min == nil || *f.Min != want.min || f.Max != nil {
+			t.Errorf("%s %s: %+v, want %s ≥ %g", f.Name, f.Metric, f, want.metric, want.min)
+		}
+	}
+	if r := check(t, load(t, sourcetest.Flood("zmq-tcp", k(9000), k(10)), sourcetest.Flood("tcp", k(500), k(500))), string(data)); r.Floors[0].Outcome != Fail {
+		t.Errorf("nine times as much published, a tenth delivered: %+v", r.Floors[0])
+	}
+}

@@ -39,7 +39,7 @@ func Init(set source.Set, margin float64) ([]byte, error) {
 			r.Lo, r.Hi = r.Value, r.Value // then from the figure itself
 		}
 		limit, v := "min", rounded(r.Lo*(1-margin), math.Floor)
-		if f.Metric != "throughput" {
+		if f.Metric != "throughput" && f.Metric != "messages_per_s" {
 			limit, v = "max", rounded(r.Hi*(1+margin), math.Ceil)
 		}
 		key := quoted(cell.Row.Cell)
@@ -57,6 +57,8 @@ func quoted(s string) string { return strconv.Quote(s) }
 
 func initMetric(r *results.Row) string {
 	switch {
+	case r.TargetRPS == "max" && r.Scenario == "broadcast" && r.Lost.Or(0) > 0:
+		return "messages_per_s" // who drops more publishes more
 	case r.TargetRPS == "max":
 		return "throughput"
 	case r.SvcP50Us.OK():

@@ -36,6 +36,12 @@ var columns = []column{
 		}
 		return field{count(r.ThroughputLo) + " – " + count(r.ThroughputHi), r.ThroughputLo.String()}
 	}},
+	{"delivered/s", "messages of broadcasts, to all subscribers together", false, func(r *results.Row) field {
+		if r.Scenario != "broadcast" {
+			return field{}
+		}
+		return field{count(r.MessagesPerS), r.MessagesPerS.String()}
+	}},
 	{"min µs", "", false, micros(func(r *results.Row) results.Num { return r.MinUs })},
 	{"p50 µs", "", false, micros(func(r *results.Row) results.Num { return r.P50Us })},
 	{"p90 µs", "", false, micros(func(r *results.Row) results.Num { return r.P90Us })},

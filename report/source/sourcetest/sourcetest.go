@@ -16,9 +16,11 @@ import (
 // Cell is a planned cell and what its samples measured, one a round.
 type Cell struct {
 	results.Cell
-	Ops    []int64 // operations of each sample's window of one second
-	P50    []int64 // service time of each sample in ns; one for all if it has one value, 10 µs if none
-	Failed string  // the reason of one failed sample, instead of samples
+	Ops []int64 // operations of each sample's window of one second
+	// Delivered is how many messages of each sample arrived, where that is not all: the others are lost.
+	Delivered []int64
+	P50       []int64 // service time of each sample in ns; one for all if it has one value, 10 µs if none
+	Failed    string  // the reason of one failed sample, instead of samples
 	// Calibrations stand in the run for no cell of its own: cache line and pipe in ns, a pair a round. Any of the cells may have them.
 	Calibrations [][2]float64
 	// Buckets is about how many buckets a histogram has, for tests of speed; 4 if it is 0.
@@ -31,6 +33,12 @@ func PingPong(transport string, payload, rate int, ops ...int64) Cell {
 		Scenario: "ping-pong", Transport: transport, Client: "go", Server: "go", Payload: payload, Rate: rate,
 		Defaults: map[string]string{"wait": "block"},
 	}, Ops: ops}
+}
+
+// Flood is a broadcast that was not paced: published and delivered messages of each sample.
+func Flood(transport string, published, delivered []int64) Cell {
+	return Cell{Cell: results.Cell{Scenario: "broadcast", Transport: transport, Client: "go", Server: "go", Payload: 64,
+		Defaults: map[string]string{"mode": "flood", "subscribers": "1"}}, Ops: published, Delivered: delivered}
 }
 
 // Timed gives a cell service times.
@@ -123,6 +131,10 @@ func (c Cell) sample(round int) results.Sample {
 		Loop: results.Closed, LatencyKind: results.RTT, WindowNs: second, Ops: ops, Messages: ops,
 		PayloadBytes: ops * int64(max(c.Payload, 0)), Sent: ops, Received: ops, Latency: times(p50, c.Buckets),
 		CPUNs: map[string]int64{results.Client: second / 2, results.Server: second / 4},
+	}
+	if c.Delivered != nil {
+		m.Messages, m.Received, m.Lost = c.Delivered[round], c.Delivered[round], ops-c.Delivered[round]
+		m.Loop, m.LatencyKind, m.Latency = results.Open, "", nil
 	}
 	if c.Rate != 0 {
 		m.Loop, m.LatencyKind = results.Paced, results.Response
