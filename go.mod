@@ -8,7 +8,6 @@ require (
 	github.com/go-zeromq/zmq4 v0.17.0
 	github.com/google/renameio/v2 v2.0.2
 	github.com/jedib0t/go-pretty/v6 v6.8.3
-	github.com/jszwec/csvutil v1.10.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9

@@ -138,15 +138,11 @@ func load(path string) (report.Document, error) {
 
 // readTable reads a CSV of results.
 func readTable(path string) (results.Table, error) {
-	f, err := os.Open(path)
+	t, err := results.ReadCSV(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return results.Table{}, fmt.Errorf("%s: no such file", path)
+		return t, fmt.Errorf("%s: no such file", path)
 	}
-	if err != nil {
-		return results.Table{}, err
-	}
-	defer f.Close()
-	return results.ParseCSV(path, f)
+	return t, err
 }
 
 // loadRun makes the document of a run from its journal.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -27,7 +26,7 @@ func TestImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := results.ParseCSV("x.csv", bytes.NewReader(data))
+		read, err := results.ParseCSV("x.csv", data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +154,7 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := results.ParseCSV("x.csv", bytes.NewReader(csv)); err != nil {
+		if _, err := results.ParseCSV("x.csv", csv); err != nil {
 			t.Fatalf("%v\n%s", err, csv)
 		}
 		Matrix(Document{Table: table})

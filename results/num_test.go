@@ -3,6 +3,7 @@ package results
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 )
 
@@ -79,6 +80,35 @@ func TestBadNum(t *testing.T) {
 		n := N(5)
 		if err := n.UnmarshalText([]byte(text)); err == nil || n != N(5) {
 			t.Errorf("%q is read as %v (%v)", text, n, err)
+		}
+	}
+}
+
+// What is read on the short way is what strconv and N make of it.
+func TestPlainNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 11))
+	short := 0
+	for range 200_000 {
+		text := strconv.FormatFloat(r.Float64()*math.Pow(10, float64(r.IntN(18)-3)), 'f', r.IntN(6), 64)
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := parsePlain([]byte(text)); ok {
+			short++
+			if n != N(v) {
+				t.Fatalf("%s is read as %v, want %v", text, n, N(v))
+			}
+		}
+	}
+	if short < 50_000 {
+		t.Errorf("%d of 200000 were read on the short way", short)
+	}
+	for _, text := range []string{"0", "00", "000.000", "5.", ".5", "1.2.3", "9.9999", "1234567890123456", "-1", "+1", "1e3", ""} {
+		n, ok := parsePlain([]byte(text))
+		v, err := strconv.ParseFloat(text, 64)
+		if ok && (err != nil || n != N(v)) {
+			t.Errorf("%q is read as %v, want %v (%v)", text, n, v, err)
 		}
 	}
 }

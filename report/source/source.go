@@ -42,12 +42,7 @@ func Load(path string) (Set, error) {
 	if info.IsDir() {
 		return loadRun(path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return Set{}, err
-	}
-	defer f.Close()
-	t, err := results.ParseCSV(path, f)
+	t, err := results.ReadCSV(path)
 	if err != nil {
 		return Set{}, err
 	}
