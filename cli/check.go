@@ -141,6 +141,9 @@ func (o *checkOptions) makeFloors(path string, s streams) error {
 	if err != nil {
 		return err
 	}
+	if err := set.Unique(); err != nil {
+		return usage(err)
+	}
 	data, err := floors.Init(set, margin/100)
 	if err != nil {
 		return &exitError{exitUnstable, err}

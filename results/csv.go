@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // csvHead is the key of the first line; its value is the version.
@@ -58,7 +59,7 @@ func (t Table) MarshalCSV() ([]byte, error) {
 		}
 	}
 	w.Flush()
-	return b.Bytes(), w.Error()
+	return bytes.ToValidUTF8(b.Bytes(), []byte("\ufffd")), w.Error() // a reason may hold what a peer wrote
 }
 
 // formula tells what a spreadsheet would take for one: such a file would be a danger to whoever opens it.
@@ -84,6 +85,10 @@ const smallPart = 256 << 10
 // unknown column, a row cut short, a number that is none, a word that is no verdict and another version are errors;
 // nothing is read in part.
 func ParseCSV(name string, data []byte) (Table, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // editors put it there, and nobody sees it
+	if !utf8.Valid(data) {
+		return Table{}, fmt.Errorf("%s:%d: want text in UTF-8", name, invalidLine(data))
+	}
 	facts, head, err := parseFacts(data)
 	if err != nil {
 		return Table{}, fmt.Errorf("%s:%w", name, err)
@@ -107,6 +112,22 @@ func ParseCSV(name string, data []byte) (Table, error) {
 		return Table{}, fmt.Errorf("%s:%d: %w", name, bytes.Count(before, []byte("\n"))+fault.line, fault.err)
 	}
 	return Table{Facts: facts, Rows: rows}, nil
+}
+
+// invalidLine is the line of the first byte that is not UTF-8.
+func invalidLine(data []byte) int {
+	line := 1
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		if r == '\n' {
+			line++
+		}
+		data = data[size:]
+	}
+	return line
 }
 
 // extent is how far the lines of facts go.

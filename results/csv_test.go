@@ -135,6 +135,34 @@ func TestCSVAcceptsWindowsLines(t *testing.T) {
 	}
 }
 
+// Editors put a mark at the start that nobody sees.
+func TestCSVWithByteOrderMark(t *testing.T) {
+	data, _ := table().MarshalCSV()
+	got, err := ParseCSV("x", append([]byte("\ufeff"), data...))
+	if err != nil || !reflect.DeepEqual(got, table()) {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+// What is not UTF-8 would make pages and JSON of it invalid: it is refused, and what a peer wrote is not written so.
+func TestCSVIsUTF8(t *testing.T) {
+	broken := table()
+	broken.Rows[1].Reason = "stderr: caf\xe9"
+	data, err := broken.MarshalCSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseCSV("x", data)
+	if err != nil || got.Rows[1].Reason != "stderr: caf\ufffd" {
+		t.Errorf("%v %+v", err, got.Rows)
+	}
+	data = bytes.Replace(data, []byte("\ufffd"), []byte{0xe9}, 1)
+	line := 1 + bytes.Count(data[:bytes.IndexByte(data, 0xe9)], []byte("\n"))
+	if _, err := ParseCSV("x", data); err == nil || err.Error() != fmt.Sprintf("x:%d: want text in UTF-8", line) {
+		t.Errorf("%v, want line %d", err, line)
+	}
+}
+
 // Any words and numbers come back as they were.
 func TestCSVRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
