@@ -155,12 +155,14 @@ func (r ranked) speed() float64 {
 }
 
 // lossy tells whether a row of the group lost messages.
-func (g group) lossy() bool {
-	return slices.ContainsFunc(g.rows, func(r ranked) bool { return r.Lost.Or(0) > 0 })
+func (g group) lossy() bool { return lossy(g.plain()) }
+
+func lossy(rows []*results.Row) bool {
+	return slices.ContainsFunc(rows, func(r *results.Row) bool { return r.Lost.Or(0) > 0 })
 }
 
 // lostPct is the share of messages that did not arrive, in per cent.
-func (r ranked) lostPct() string {
+func lostPct(r *results.Row) string {
 	sent, ok := r.Sent.Value()
 	lost, ok2 := r.Lost.Value()
 	if !ok || !ok2 || sent <= 0 {

@@ -72,6 +72,12 @@ func TestDroppedBroadcastsDoNotWin(t *testing.T) {
 			t.Errorf("run:\n got %s\nwant %s", got, want)
 		}
 	}
+	if got := line(Matrix(d), "| go | go | 300.0k"); !strings.HasSuffix(got, " | 40.0k | 93.33 |") {
+		t.Errorf("matrix: %s", got)
+	}
+	if got := Platforms([]Document{d, d}); strings.Count(got, " | 40.0k | 93.33 |\n") != 2 || strings.Count(got, "delivered/s") != 1 {
+		t.Errorf("platforms:\n%s", got)
+	}
 	var order []string
 	for _, r := range charts.Split(d.AllRows())[0].Rows {
 		order = append(order, r.Transport)
@@ -104,5 +110,36 @@ func TestSensitivityLeavesOutOversubscribed(t *testing.T) {
 	sensitivity(&b, rows)
 	if text := b.String(); strings.Contains(text, "65536") || !strings.Contains(text, "| ping-pong, 1000/s, response time | tcp | 1024 | 9.60 | 12.00 | 13.20 | +2.00 (+20 %) |") {
 		t.Error(text)
+	}
+}
+
+// A flood has no latency: its rows are complete without.
+func TestMatrixExpectsNoLatencyOfAFlood(t *testing.T) {
+	d := Document{Table: results.Table{Rows: []results.Row{flood("tcp", 110e3, 220e3)}}}
+	if v := validate(d); len(v.faults) > 0 || v.groups[0].actual != 1 {
+		t.Errorf("%v, %d rows", v.faults, v.groups[0].actual)
+	}
+	d.Rows[0].Mode, d.Rows[0].Latency = "pull", results.OneWay
+	if v := validate(d); len(v.faults) != 1 || !strings.HasSuffix(v.faults[0], "no latency") {
+		t.Errorf("one that is paced by its subscribers: %v", v.faults)
+	}
+}
+
+// The ranking is over all tables: a transport is the same one in broadcasts of another mode and to more subscribers.
+func TestRankingOverModes(t *testing.T) {
+	var rows []results.Row
+	for i, transport := range []string{"uds", "tcp"} {
+		p50 := float64(4 + i)
+		pull := measured("broadcast", transport, "go", "go", 64, 0, p50, 1e6/p50)
+		pull.Cell, pull.Mode, pull.Subscribers = pull.Cell+"/mode=pull/subscribers=4/wait=spin", "pull", "4"
+		direct := measured("ping-pong", transport, "go", "go", 64, 0, p50, 1e6/p50)
+		direct.Cell += "/wait=spin"
+		rows = append(rows, direct, pull)
+	}
+	text := RankingPage(Document{Table: results.Table{Rows: rows}})
+	for _, want := range []string{"\n| 1 | uds wait=spin | 1.00 |", "\n| 2 | tcp wait=spin | 1.25 |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 }

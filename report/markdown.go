@@ -144,7 +144,7 @@ func (g group) markdown(b *strings.Builder, refs *references) {
 	for _, r := range g.rows {
 		c := []string{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count)}
 		if lossy {
-			c = append(c, count(r.MessagesPerS), r.lostPct())
+			c = append(c, count(r.MessagesPerS), lostPct(r.Row))
 		}
 		c = append(c, exact(r.MinUs, 2), exact(r.P50Us, 2), exact(r.P95Us, 2), exact(r.P99Us, 2), exact(r.P999Us, 2), exact(r.MaxUs, 1))
 		if paced {

@@ -173,6 +173,10 @@ func pairs(b *strings.Builder, rows []*results.Row, refs *references) {
 	if brokered {
 		head = append(head, "Broker CPU")
 	}
+	lost := lossy(rows)
+	if lost {
+		head = append(head, "Delivered/s", "Lost %")
+	}
 	with := refs.any(rows)
 	if with {
 		head = append(head, refHead...)
@@ -197,6 +201,9 @@ func pairs(b *strings.Builder, rows []*results.Row, refs *references) {
 		}
 		if brokered {
 			c = append(c, percent(r.BrokerCPU))
+		}
+		if lost {
+			c = append(c, count(r.MessagesPerS), lostPct(r))
 		}
 		if with {
 			c = append(c, refs.cells(r)...)

@@ -130,7 +130,8 @@ func short(r *results.Row) string {
 	if r.Throughput.Or(0) <= 0 {
 		return "no throughput"
 	}
-	if p50, _, _ := service(r); r.Scenario != "lookup" && !p50.OK() && !r.MeanUs.OK() {
+	none := r.Scenario == "lookup" || r.Mode == "flood" && r.Latency == "" // they have no latency
+	if p50, _, _ := service(r); !none && !p50.OK() && !r.MeanUs.OK() {
 		return "no latency"
 	}
 	return ""

@@ -84,6 +84,10 @@ func platformTable(b *strings.Builder, key string, rows []platformRow) {
 	if streams {
 		head = append(head, "peak", "sustained", "stable ceiling/s")
 	}
+	lost := slices.ContainsFunc(rows, func(r platformRow) bool { return r.Lost.Or(0) > 0 })
+	if lost {
+		head = append(head, "delivered/s", "lost %")
+	}
 	var lines [][]string
 	for _, r := range rows {
 		verdict := r.Verdict
@@ -93,8 +97,12 @@ func platformTable(b *strings.Builder, key string, rows []platformRow) {
 		lines = append(lines, []string{pairMark(r.Row) + cell(r.platform), cell(verdict), micros2(r.MinUs), micros2(r.P50Us), micros2(r.P95Us),
 			micros2(r.P99Us), micros2(r.MeanUs), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count), exact(r.MBPerS, 1),
 			cpu(r.Row, r.TotalCPU, 0), cell(r.CPURelation)})
+		last := &lines[len(lines)-1]
 		if streams {
-			lines[len(lines)-1] = append(lines[len(lines)-1], peaks(r.PeakPerS, r.PeakMBPerS, r.RoutedPeak), peaks(r.Sustained, r.SustainedMB, r.RoutedSteady), count(r.Ceiling))
+			*last = append(*last, peaks(r.PeakPerS, r.PeakMBPerS, r.RoutedPeak), peaks(r.Sustained, r.SustainedMB, r.RoutedSteady), count(r.Ceiling))
+		}
+		if lost {
+			*last = append(*last, count(r.MessagesPerS), lostPct(r.Row))
 		}
 	}
 	if kind != "" {

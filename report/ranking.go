@@ -90,7 +90,7 @@ func newContest(all []group) contest {
 	byName := map[string]*entrant{}
 	for _, g := range all {
 		for _, r := range g.rows {
-			name := who(r.Row)
+			name := entrantName(r.Row)
 			if byName[name] == nil {
 				byName[name] = &entrant{name: name, rows: make([]*results.Row, len(c.tables))}
 				c.entrants = append(c.entrants, byName[name])
@@ -100,7 +100,7 @@ func newContest(all []group) contest {
 	for i, g := range c.tables {
 		for _, r := range g.rows {
 			if cost(g, r.Row) > 0 {
-				byName[who(r.Row)].rows[i] = r.Row
+				byName[entrantName(r.Row)].rows[i] = r.Row
 			}
 		}
 	}
@@ -118,6 +118,17 @@ func newContest(all []group) contest {
 		return cmp.Or(cmp.Compare(a.score, b.score), strings.Compare(a.name, b.name))
 	})
 	return c
+}
+
+// entrantName is who takes part: without the dimensions that a table has in common, which differ from one table to the next.
+func entrantName(r *results.Row) string {
+	var own []string
+	for _, word := range strings.Fields(who(r)) {
+		if !strings.HasPrefix(word, "mode=") && !strings.HasPrefix(word, "subscribers=") {
+			own = append(own, word)
+		}
+	}
+	return strings.Join(own, " ")
 }
 
 // deciding is the metric that a table is ranked by.

@@ -50,7 +50,7 @@ func (g group) text() string {
 	for _, r := range g.rows {
 		row := table.Row{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count)}
 		if g.lossy() {
-			row = append(row, count(r.MessagesPerS), r.lostPct())
+			row = append(row, count(r.MessagesPerS), lostPct(r.Row))
 		}
 		t.AppendRow(append(row, micros(r.P50Us), micros(r.P99Us), cpu(r.Row, r.TotalCPU, 0), verdictText(r.Row)))
 	}
