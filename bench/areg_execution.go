@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"msgbench/bench/areg"
+	"msgbench/bench/witness"
 	"msgbench/measure"
 	"msgbench/pinning"
 	"msgbench/results"
@@ -53,16 +54,16 @@ func (e *aregExecution) run(ctx context.Context) (err error) {
 	if _, err := e.start(consumer, words, func() { e.gotResult(before) }); err != nil {
 		return err
 	}
-	var of []watched
+	var of []witness.Process
 	for _, p := range e.processes() {
 		pl, err := e.a.readBack(p.name, p.cmd.Process.Pid, e.placed[p.name])
 		if err != nil {
 			return e.blame(err)
 		}
 		e.sample.Placement[p.name] = pl
-		of = append(of, watched{p.name, pl.PID, pl.Allowed})
+		of = append(of, witness.Process{Role: p.name, PID: pl.PID, Allowed: pl.Allowed})
 	}
-	witness := newWitness(e.a.topology, of)
+	seen := witness.New(e.a.topology, of)
 	driver := consumer
 	if e.cell.Scenario == scenarios.Broadcast.Name {
 		driver = provider
@@ -71,7 +72,7 @@ func (e *aregExecution) run(ctx context.Context) (err error) {
 	if err := e.await(ctx, e.result, e.a.longestRun(e.cell), "no result"); err != nil {
 		return err
 	}
-	e.sample.Interference = witness.end()
+	e.sample.Interference = seen.End()
 	// It writes its file now, asks the provider to end, and ends.
 	if err := e.await(ctx, e.consumer.exited, e.a.limits.grace+e.a.longest(e.cell), "no end after its result"); err != nil {
 		return err

@@ -62,7 +62,7 @@ func (e *execution) run(ctx context.Context) error {
 	if err := e.readPlacement(); err != nil {
 		return err
 	}
-	witness := e.witness()
+	seen := e.witness()
 	started := measure.Now()
 	for _, p := range e.processes {
 		if err := p.say(protocol.Start, e.startInfo(p)); err != nil {
@@ -86,7 +86,7 @@ func (e *execution) run(ctx context.Context) error {
 		}
 		if step.word == protocol.Done {
 			took = time.Duration(measure.Now() - started)
-			e.sample.Interference = witness.end()
+			e.sample.Interference = seen.End()
 		}
 	}
 	var others []*results.Measurement
@@ -95,8 +95,14 @@ func (e *execution) run(ctx context.Context) error {
 			continue
 		}
 		var o results.Measurement
-		if err := p.expect(ctx, protocol.Result, &o, limits.grace); err != nil {
+		said := protocol.ResultInfo{Measurement: &o}
+		if err := p.expect(ctx, protocol.Result, &said, limits.grace); err != nil {
 			return err
+		}
+		if p.host != nil && p.pid() == 0 {
+			if err := e.seenThere(said.Interference, p.host.Here, took); err != nil {
+				return fmt.Errorf("%s: %w", p.label(), err)
+			}
 		}
 		if err := own(&o, p.role); err != nil {
 			return fmt.Errorf("%s: %w", p.label(), err)

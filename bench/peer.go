@@ -21,6 +21,7 @@ type Peer struct {
 	Scenarios  []string // likewise
 	FixedPort  bool     // can't listen on a port that the system chooses
 	NoNagle    bool     // sets TCP_NODELAY whatever it is told
+	Plugged    bool     // a program of somebody else
 
 	Versions map[string]string // of what it is made of, as it says itself
 }

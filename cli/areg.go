@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"msgbench/bench"
 	"msgbench/bench/areg"
+	"msgbench/results"
 )
 
 // aregEnv names a built areg-sdk where --areg does not.
@@ -16,16 +18,12 @@ const aregEnv = "MSGBENCH_AREG"
 // findAreg looks for the programs of areg-sdk where cells need them, and with probe set asks them whether they can run without a
 // console. Where they can't, c.missing says why. A folder that --areg names and that is not there is an error.
 func (c *chosen) findAreg(ctx context.Context, dir string, probe bool) error {
-	needed := false
-	for _, cell := range c.cells {
-		needed = needed || cell.Transport == areg.Name
-	}
 	if dir != "" {
 		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 			return usagef("--areg %s: not a folder; name that of a built areg-sdk", dir)
 		}
 	}
-	if !needed {
+	if !c.needsAreg() {
 		if dir != "" {
 			return usagef("--areg: none of the cells is one of areg-sdk")
 		}
@@ -44,6 +42,10 @@ func (c *chosen) findAreg(ctx context.Context, dir string, probe bool) error {
 	}
 	c.areg = &i
 	return nil
+}
+
+func (c *chosen) needsAreg() bool {
+	return slices.ContainsFunc(c.cells, func(cell results.Cell) bool { return cell.Transport == areg.Name })
 }
 
 // locateAreg looks for the programs in dir, or where the environment says.

@@ -16,6 +16,8 @@ import (
 type checkOptions struct {
 	floors, format, out, margin string
 	init, confirm               bool
+	peer                        []string
+	areg                        string
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -50,6 +52,8 @@ inconclusive or missing.`,
 	f.StringVar(&o.format, "format", "text", "`format` of the output: "+strings.Join(floors.Formats, ", "))
 	f.StringVarP(&o.out, "output", "o", "-", "write to this `file`; - is standard output")
 	f.BoolVar(&o.confirm, "confirm", false, "measure the cells of broken floors again: that run decides, and both are shown")
+	f.StringArrayVar(&o.peer, "peer", nil, "with --confirm: `NAME=PATH` of a program that was plugged in (default: where it was)")
+	f.StringVar(&o.areg, "areg", "", "with --confirm: `directory` of a built areg-sdk (default: that of the run)")
 	f.BoolVar(&o.init, "init", false, "write floors from the run instead of checking it")
 	f.StringVar(&o.margin, "margin", "20%", "with --init: how far beyond the interval of a row its floor is")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(floors.Formats, cobra.ShellCompDirectiveNoFileComp))
@@ -59,6 +63,9 @@ inconclusive or missing.`,
 func (o *checkOptions) run(ctx context.Context, path string, s streams) error {
 	if err := known("--format", o.format, floors.Formats); err != nil {
 		return err
+	}
+	if !o.confirm && (o.areg != "" || len(o.peer) > 0) {
+		return usagef("msgbench check: --peer and --areg go with --confirm, which measures again")
 	}
 	if o.init && o.floors != "" {
 		return usagef("msgbench check: --init writes floors, --floors reads them: want one of the two")
@@ -86,7 +93,7 @@ func (o *checkOptions) run(ctx context.Context, path string, s streams) error {
 		return usage(err)
 	}
 	if o.confirm {
-		if r, err = confirm(ctx, r, set, s); err != nil {
+		if r, err = o.confirmed(ctx, r, set, s); err != nil {
 			return err
 		}
 	}

@@ -6,20 +6,19 @@ import (
 	"slices"
 
 	"msgbench/bench"
-	"msgbench/peers"
 	"msgbench/report/floors"
 	"msgbench/report/source"
 	"msgbench/results"
 )
 
-// confirm measures the cells of broken floors again, in a run of their own by the settings of the first one, and lets that
+// confirmed measures the cells of broken floors again, in a run of their own by the settings of the first one, and lets that
 // run decide.
-func confirm(ctx context.Context, first floors.Report, set source.Set, s streams) (floors.Report, error) {
+func (o *checkOptions) confirmed(ctx context.Context, first floors.Report, set source.Set, s streams) (floors.Report, error) {
 	keys := first.Broken()
 	if len(keys) == 0 {
 		return first, nil
 	}
-	c, err := again(ctx, set, keys)
+	c, err := o.again(ctx, set, keys)
 	if err != nil {
 		return first, err
 	}
@@ -36,8 +35,8 @@ func confirm(ctx context.Context, first floors.Report, set source.Set, s streams
 		return first, err
 	}
 	// Its table goes where progress goes: the result of check is the floors.
-	o := &runOptions{}
-	err = o.measure(ctx, c, run, dir, howRun, nil, streams{in: s.in, out: s.err, err: s.err}, func(sampler bench.Sampler, p bench.Progress) (int, error) {
+	to := &runOptions{}
+	err = to.measure(ctx, c, run, dir, howRun, nil, streams{in: s.in, out: s.err, err: s.err}, func(sampler bench.Sampler, p bench.Progress) (int, error) {
 		return bench.Measure(ctx, dir, run, c.skipReasons(), sampler, p)
 	})
 	// That rows are unstable or failed is for the floors to judge.
@@ -53,7 +52,7 @@ func confirm(ctx context.Context, first floors.Report, set source.Set, s streams
 }
 
 // again is a run of some cells of another run. Fixed rates come with their max cells, which tell whether a rate is too much.
-func again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
+func (o *checkOptions) again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
 	run := set.Run
 	if len(run.Cells) == 0 {
 		return chosen{}, usagef("--confirm: %s is a CSV without its run.json, which tells how to measure its cells again", set.Path)
@@ -77,7 +76,8 @@ func again(ctx context.Context, set source.Set, keys []string) (chosen, error) {
 	}
 	c.seed = randomSeed()
 	c.cells = slices.DeleteFunc(slices.Clone(run.Cells), func(cell results.Cell) bool { return !slices.Contains(wanted, cell.Key()) })
-	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
-	err = c.findAreg(ctx, "", true)
-	return c, err
+	if err := c.samePrograms(ctx, run, o.peer, o.areg); err != nil {
+		return c, usagef("--confirm: %s: %w", set.Path, err)
+	}
+	return c, nil
 }

@@ -35,6 +35,9 @@ func describeRun(ctx context.Context, c chosen) (results.Run, error) {
 	if r.Build, err = machine.Build(); err != nil {
 		return r, err
 	}
+	if r.Programs, err = programsOf(c); err != nil {
+		return r, err
+	}
 	if r.Pin == "" {
 		r.Pin = defaultPin
 	}

@@ -112,6 +112,7 @@ func plugIn(ctx context.Context, given []string, into map[string]bench.Peer) err
 		if err != nil {
 			return fmt.Errorf("--peer %s: %w", name, err)
 		}
+		p.Plugged = true
 		into[name] = p
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 
 	"msgbench/bench"
 	"msgbench/machine"
-	"msgbench/peers"
 	"msgbench/pinning"
 	"msgbench/results"
 )
@@ -59,22 +58,11 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 	if err != nil {
 		return usagef("%s %w", dir, err)
 	}
-	if err := plugIn(ctx, o.peer, c.peers); err != nil {
-		return usage(err)
-	}
 	if err := sameBaseline(ctx, run, c.peers); err != nil {
 		return usagef("--%s %s: %w", flag, dir, err)
 	}
-	for _, cell := range c.cells {
-		for _, name := range []string{cell.Client, cell.Server} {
-			if _, ok := c.peers[name]; !ok {
-				return usagef("%s: the peer %s is a program that was plugged in: say --peer %s=PATH again", dir, name, name)
-			}
-		}
-	}
-	c.missing = findPeers(ctx, c.cells, c.peers, peers.Build)
-	if err := c.findAreg(ctx, o.areg, true); err != nil {
-		return err
+	if err := c.samePrograms(ctx, run, o.peer, o.areg); err != nil {
+		return usagef("--%s %s: %w", flag, dir, err)
 	}
 	take := func(sampler bench.Sampler, p bench.Progress) (int, error) {
 		return bench.Measure(ctx, dir, run, c.skipReasons(), sampler, p)

@@ -40,6 +40,9 @@ func CalibrationSays(c stability.Calibration, run *results.Run) []string {
 		limit = run.Policy.CoreRatio
 	}
 	var says []string
+	if run != nil && run.Server != nil {
+		says = append(says, "of the client's host: that of the server is not calibrated")
+	}
 	for _, s := range c.Series {
 		if text := s.Changed(limit); text != "" {
 			says = append(says, text)

@@ -13,6 +13,9 @@ type Interference struct {
 	// CPUs are those that the sample's processes may run on, and the other hardware threads of their cores. Where a process is
 	// not pinned they are all CPUs of the machine. Times are sums over them.
 	CPUs []int `json:"cpus"`
+	// ServerCPUs are those on the server's host, where that is another one: times and counts are then sums over both hosts, and
+	// the span is that of the client's. Empty where that host does not tell.
+	ServerCPUs []int `json:"server_cpus,omitempty"`
 	// Share is by what StealNs and ForeignNs are divided to become shares of the sample's own CPUs: their number, without the
 	// other threads of their cores, times the span.
 	ShareNs   int64 `json:"share_ns"`
@@ -39,8 +42,8 @@ type Interference struct {
 func (i *Interference) Steal() float64   { return float64(i.StealNs) / float64(max(i.ShareNs, 1)) }
 func (i *Interference) Foreign() float64 { return float64(i.ForeignNs) / float64(max(i.ShareNs, 1)) }
 
-// check refuses figures that no run writes.
-func (i *Interference) check() error {
+// Check refuses figures that no run writes.
+func (i *Interference) Check() error {
 	if i == nil {
 		return nil
 	}

@@ -152,7 +152,7 @@ func (s *Sample) check() error {
 	if s.Order < 0 || s.Round < 0 || s.Attempt < 0 || s.Try < 0 {
 		return fmt.Errorf("order %d, round %d, attempt %d, try %d: want 0 or more", s.Order, s.Round, s.Attempt, s.Try)
 	}
-	if err := s.Interference.check(); err != nil {
+	if err := s.Interference.Check(); err != nil {
 		return err
 	}
 	switch s.Outcome {

@@ -126,6 +126,7 @@ type Run struct {
 	// AB is what the run sets against each other, pair by pair; nil where it does not.
 	AB          *AB             `json:"ab,omitempty"`
 	Resumptions []Resumption    `json:"resumptions,omitempty"`
+	Programs    []Program       `json:"programs,omitempty"`
 	Profile     bool            `json:"profile,omitempty"` // the workers in Go wrote CPU profiles while they were measured
 	Facts       []Fact          `json:"facts"`             // for people, in the order of the CSV's head
 	Environment json.RawMessage `json:"environment,omitempty"`
@@ -139,6 +140,13 @@ type Resumption struct {
 	Boots string `json:"boots,omitempty"`
 	// Changed is what of the environment is no longer as the run found it, one change a line.
 	Changed []string `json:"changed,omitempty"`
+}
+
+// Program is one of others that is a side of cells: what was plugged in, or the programs of areg-sdk.
+type Program struct {
+	Peer   string `json:"peer"`
+	Path   string `json:"path"`   // absolute; of areg-sdk the folder
+	SHA256 string `json:"sha256"` // of the file in hex; of areg-sdk of all three, one after the other
 }
 
 // AB is two settings or two builds, A and B, that were measured next to each other in each round.

@@ -153,6 +153,22 @@ func (i Install) hash() (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))[:12], nil
 }
 
+// Sum is the SHA-256 of the three programs, one after the other, in hex.
+func (i Install) Sum() (string, error) {
+	h := sha256.New()
+	for _, name := range i.programs() {
+		f, err := os.Open(filepath.Join(i.Dir, name))
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(h, f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
 // probeTime bounds how long the provider may take to tell its usage; one that is too old opens its console and stays.
 const probeTime = 3 * time.Second
 

@@ -77,6 +77,14 @@ type ReportInfo struct {
 	Steps   int   `json:"steps"`
 }
 
+// ResultInfo comes with Result.
+type ResultInfo struct {
+	*results.Measurement
+	// Interference is of a process with Args.Listen, and of those of its host that StartInfo named: from start to the end of its
+	// window. Nil where the system does not tell, and of all others.
+	Interference *results.Interference `json:"interference,omitempty"`
+}
+
 // ErrorInfo comes with Error.
 type ErrorInfo struct {
 	Reason string `json:"reason"`
@@ -147,7 +155,11 @@ func (a Args) Words() []string {
 		w = append(w, "broker="+a.Broker)
 	}
 	if a.Listen != "" {
-		w = append(w, "listen="+a.Listen, "cpus="+pinning.FormatList(a.CPUs), "lifetime_ns="+strconv.FormatInt(int64(a.Lifetime), 10))
+		cpus := "" // any
+		if len(a.CPUs) > 0 {
+			cpus = pinning.FormatList(a.CPUs)
+		}
+		w = append(w, "listen="+a.Listen, "cpus="+cpus, "lifetime_ns="+strconv.FormatInt(int64(a.Lifetime), 10))
 	}
 	if a.Profile != "" {
 		w = append(w, "profile="+a.Profile)

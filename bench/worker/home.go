@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"msgbench/bench/protocol"
+	"msgbench/bench/witness"
 	"msgbench/machine"
 	"msgbench/pinning"
+	"msgbench/results"
 )
 
 // moveIn makes a process on another host than its runner what the runner would make it here: pinned, and ended when it is no
@@ -16,6 +18,10 @@ import (
 func (w *worker) moveIn(args protocol.Args) error {
 	if err := pinning.Settle(args.CPUs); err != nil {
 		return err
+	}
+	w.there = &lookout{}
+	if t, err := pinning.System(); err == nil { // else nothing is seen
+		w.there.topology = &t
 	}
 	if args.Lifetime > 0 {
 		time.AfterFunc(args.Lifetime, func() {
@@ -33,6 +39,47 @@ func home() *protocol.Home {
 		h.CPUs = cpus
 	}
 	return h
+}
+
+// lookout watches this host around the window for a runner on another one, which can't see what else happens here. Of a nil one
+// nothing is asked: the runner looks itself.
+type lookout struct {
+	topology *pinning.Topology
+	seen     *witness.Witness
+	found    *results.Interference
+}
+
+// begin takes the first reading, of the processes of this host.
+func (l *lookout) begin(pids map[string][]int) {
+	if l == nil || l.topology == nil {
+		return
+	}
+	var of []witness.Process
+	for role, list := range pids {
+		for _, pid := range list {
+			cpus, err := pinning.ReadBack(pid)
+			if err != nil {
+				return // this system does not tell
+			}
+			of = append(of, witness.Process{Role: role, PID: pid, Allowed: cpus})
+		}
+	}
+	l.seen = witness.New(*l.topology, of)
+}
+
+// end takes the second one.
+func (l *lookout) end() {
+	if l != nil && l.seen != nil {
+		l.found = l.seen.End()
+	}
+}
+
+// interference is what lay between; nil where that is not known.
+func (l *lookout) interference() *results.Interference {
+	if l == nil {
+		return nil
+	}
+	return l.found
 }
 
 // host is what a runner on another host has to know of this one.

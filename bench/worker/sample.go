@@ -27,7 +27,8 @@ func (w *worker) measure(args protocol.Args) (any, error) {
 	if args.Scenario == results.CalibrationCell {
 		return w.calibrate(args)
 	}
-	return w.run(args)
+	m, err := w.run(args)
+	return protocol.ResultInfo{Measurement: m, Interference: w.there.interference()}, err
 }
 
 // run takes the worker from connecting to its result.
@@ -99,7 +100,9 @@ func (w *worker) run(args protocol.Args) (*results.Measurement, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.there.begin(start.PIDs)
 	m, err := role.Run(side)
+	w.there.end()
 	if err := errors.Join(err, stopProfile()); err != nil {
 		return nil, err
 	}

@@ -73,6 +73,7 @@ type worker struct {
 	stop   chan struct{}            // closed by stop
 	mu     sync.Mutex
 	held   []io.Closer // what must be closed, and unlinked, before this process ends
+	there  *lookout    // of a process on another host than its runner; nil: here
 }
 
 // say prints one line of the protocol.
