@@ -397,6 +397,10 @@ func TestGitHubOfADroppingBroadcast(t *testing.T) {
 	if e := list[0]; e.Value != 100 || e.Unit != "messages/s" || e.Range != "" {
 		t.Errorf("1000 published, 100 delivered: %+v", e)
 	}
+	bench := string(write(t, load(t, sourcetest.Flood("zmq-tcp", k(1000), k(100))), "gobench").Data)
+	if strings.Count(bench, " 1000 ops/s 100 messages/s") != 5 {
+		t.Errorf("1000 published, 100 delivered:\n%s", bench)
+	}
 	if e := list[1]; e.Value != 500 || e.Unit != "messages/s" || e.Range == "" {
 		t.Errorf("500 published, all of them delivered: %+v", e)
 	}

@@ -23,7 +23,7 @@ func goBench(set *source.Set) (Result, error) {
 	if cpu := plain.OneLine(set.Fact("cpu")); cpu != "" {
 		fmt.Fprintf(&b, "cpu: %s\n", cpu)
 	}
-	for _, u := range []string{"ns/op better=lower", "ops/s better=higher", "p50-ns better=lower", "p99-ns better=lower",
+	for _, u := range []string{"ns/op better=lower", "ops/s better=higher", "messages/s better=higher", "p50-ns better=lower", "p99-ns better=lower",
 		"svc-p50-ns better=lower", "svc-p99-ns better=lower", "cpu-ns/op better=lower"} {
 		fmt.Fprintf(&b, "Unit %s\n", u)
 	}
@@ -60,6 +60,9 @@ func measures(row *results.Row) string {
 		add(results.N(1e9/v), 1, "ns/op")
 	}
 	add(row.Throughput, 1, "ops/s")
+	if row.Scenario == "broadcast" { // what was published may have been dropped
+		add(row.MessagesPerS, 1, "messages/s")
+	}
 	add(row.P50Us, 1e3, "p50-ns")
 	add(row.P99Us, 1e3, "p99-ns")
 	add(row.SvcP50Us, 1e3, "svc-p50-ns")
