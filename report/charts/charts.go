@@ -94,13 +94,13 @@ func Of(facets []Group, strips []stability.Strip) []Chart {
 	return all
 }
 
-// point is the payload and the rate.
+// point is the payload, the rate and to how many it goes.
 type point struct {
-	payload results.Num
-	rate    string
+	payload           results.Num
+	rate, subscribers string
 }
 
-func pointOf(r item) point { return point{r.Payload, r.TargetRPS} }
+func pointOf(r item) point { return point{r.Payload, r.TargetRPS, r.Subscribers} }
 
 // groups sorts rows by a key, keys in the order in which they first occur.
 func groups[K comparable](rows []item, key func(item) K) [][]item {
@@ -176,6 +176,13 @@ func payloadNote(r item) string {
 		return payload(v)
 	}
 	return ""
+}
+
+func subscribersNote(r item) string {
+	if r.Subscribers == "" || r.Subscribers == "1" {
+		return ""
+	}
+	return r.Subscribers + " subscribers"
 }
 
 func rateNote(r item) string {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -188,4 +189,30 @@ func split(rows []results.Row) []Group {
 		list = append(list, &rows[i])
 	}
 	return Split(list)
+}
+
+// Deliveries to two subscribers are twice as many: rows with another number of them do not share a chart of one point.
+func TestSubscribersStandApart(t *testing.T) {
+	var rows []results.Row
+	for _, transport := range []string{"tcp", "uds"} {
+		for _, subscribers := range []string{"1", "2"} {
+			n, _ := strconv.ParseFloat(subscribers, 64)
+			r := results.Row{Cell: "broadcast/" + transport + "/go-go/64B/max", Scenario: "broadcast", Transport: transport, Client: "go", Server: "go",
+				Payload: results.N(64), Loop: results.Open, TargetRPS: "max", Mode: "flood", Subscribers: subscribers, Verdict: results.Stable,
+				Throughput: results.N(1000), MessagesPerS: results.N(1000 * n), Lost: results.N(0)}
+			if subscribers != "1" {
+				r.Cell += "/subscribers=" + subscribers
+			}
+			rows = append(rows, r)
+		}
+	}
+	var titles []string
+	for _, c := range Of(split(rows), nil) {
+		titles = append(titles, c.Title)
+	}
+	want := []string{"Throughput: broadcast · flood · messages delivered per second · 64 B · max rate · open loop",
+		"Throughput: broadcast · flood · messages delivered per second · 64 B · 2 subscribers · max rate · open loop"}
+	if !slices.Equal(titles, want) {
+		t.Errorf("%q\nwant %q", titles, want)
+	}
 }

@@ -100,8 +100,8 @@ func dims(r *results.Row) string {
 	return strings.Join(parts, " ")
 }
 
-// Group is the rows of a facet, in the order of tables and charts: by payload, then max before fixed rates, then the
-// publishable ones, the best of them first: by throughput at max, else by latency.
+// Group is the rows of a facet, in the order of tables and charts: by payload, then max before fixed rates, then by the number
+// of subscribers, then the publishable ones, the best of them first: by throughput at max, else by latency.
 type Group struct {
 	Facet
 	Rows  []*results.Row
@@ -119,6 +119,7 @@ func Split(rows []*results.Row) []Group {
 	// Comparing rows reads numbers anew each time, and 100,000 of them are compared two million times.
 	type sorting struct {
 		payload, rate float64
+		subscribers   float64
 		rank          int
 		order         float64
 		item          entry
@@ -135,7 +136,7 @@ func Split(rows []*results.Row) []Group {
 			facets, lists = append(facets, f), append(lists, nil)
 		}
 		d := dims(r)
-		s := sorting{payload: r.Payload.Or(-1), rate: -rate(r), rank: rank(r), order: -speed(r), item: entry{r, lineName(r, d), d, n}}
+		s := sorting{payload: r.Payload.Or(-1), rate: -rate(r), subscribers: number(r.Subscribers), rank: rank(r), order: -speed(r), item: entry{r, lineName(r, d), d, n}}
 		if r.TargetRPS != "max" {
 			s.order = r.P50Us.Or(1e18)
 		}
@@ -149,8 +150,8 @@ func Split(rows []*results.Row) []Group {
 		}
 		slices.SortFunc(order, func(x, y int) int {
 			a, b := &list[x], &list[y]
-			if c := cmp.Or(cmp.Compare(a.payload, b.payload), cmp.Compare(a.rate, b.rate), cmp.Compare(a.rank, b.rank),
-				cmp.Compare(a.order, b.order)); c != 0 {
+			if c := cmp.Or(cmp.Compare(a.payload, b.payload), cmp.Compare(a.rate, b.rate), cmp.Compare(a.subscribers, b.subscribers),
+				cmp.Compare(a.rank, b.rank), cmp.Compare(a.order, b.order)); c != 0 {
 				return c
 			}
 			return cmp.Or(strings.Compare(a.item.Cell, b.item.Cell), cmp.Compare(x, y))

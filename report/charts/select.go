@@ -25,7 +25,7 @@ func (s *selection) series(r item, pts ...sample) series {
 
 // throughput at max; at a fixed rate it only repeats the target.
 func (s *selection) throughput(rows []item) {
-	b := bars{title: "Throughput", note: s.note(speedNote(rows[0]), payloadNote(rows[0]), rateNote(rows[0])), label: amount}
+	b := bars{title: "Throughput", note: s.note(speedNote(rows[0]), payloadNote(rows[0]), subscribersNote(rows[0]), rateNote(rows[0])), label: amount}
 	for _, r := range rows {
 		speed, lo, hi := r.Speed()
 		if v, ok := speed.Value(); ok && v > 0 && rate(r.Row) == 1e18 {
@@ -47,7 +47,7 @@ func speedNote(r item) string {
 
 // tail is latency by percentile.
 func (s *selection) tail(rows []item) {
-	l := lines{title: "Latency by percentile", note: s.note(s.facet.latency(), payloadNote(rows[0]), rateNote(rows[0])),
+	l := lines{title: "Latency by percentile", note: s.note(s.facet.latency(), payloadNote(rows[0]), subscribersNote(rows[0]), rateNote(rows[0])),
 		xName: "percentile: each nine takes the same room", xLabel: percentile, yLabel: duration}
 	shares := []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}
 	most := 0.0
@@ -193,6 +193,6 @@ func (s *selection) samples(rows []item) {
 	if metric == "p50" {
 		what = "p50 of the service time"
 	}
-	c.note = s.note(what, payloadNote(rows[0]), rateNote(rows[0]))
+	c.note = s.note(what, payloadNote(rows[0]), subscribersNote(rows[0]), rateNote(rows[0]))
 	s.add(Samples, c.title, c.note, c.draw)
 }
