@@ -89,13 +89,16 @@ func pairOf(r *results.Row) string {
 
 // messageSizes tells payload and bytes on the wire.
 func messageSizes(b *strings.Builder, rows []results.Row) {
-	type key struct{ scenario, transport, payload, request, response string }
+	type key struct {
+		scenario, transport        string
+		payload, request, response results.Num
+	}
 	var order []key
 	seen := map[key]bool{}
 	for i := range rows {
 		r := &rows[i]
-		k := key{r.Scenario, r.Transport, r.Payload.String(), r.RequestBytes.String(), r.ResponseBytes.String()}
-		if !seen[k] && (k.request != "" || k.response != "") {
+		k := key{r.Scenario, r.Transport, r.Payload, r.RequestBytes, r.ResponseBytes}
+		if !seen[k] && (k.request.OK() || k.response.OK()) {
 			seen[k] = true
 			order = append(order, k)
 		}
@@ -110,7 +113,7 @@ func messageSizes(b *strings.Builder, rows []results.Row) {
 	const most = 200
 	var lines [][]string
 	for _, k := range order[:min(len(order), most)] {
-		lines = append(lines, []string{cell(k.scenario), cell(k.transport), k.payload, k.request, k.response})
+		lines = append(lines, []string{cell(k.scenario), cell(k.transport), k.payload.String(), k.request.String(), k.response.String()})
 	}
 	markdownTable(b, []string{"Scenario", "Transport", "Payload B", "Request B", "Response B"}, 2, lines)
 	if len(order) > most {

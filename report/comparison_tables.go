@@ -95,7 +95,7 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 			continue
 		}
 		s := subjectOf(r)
-		s.payload = ""
+		s.payload = results.Num{}
 		k := key{s, who(r), r.Latency}
 		if len(byKey[k]) == 0 {
 			order = append(order, k)

@@ -4,6 +4,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"msgbench/report/internal/plain"
 	"msgbench/results"
@@ -16,11 +17,11 @@ func count(n results.Num) string {
 	case !ok:
 		return ""
 	case v >= 999_950:
-		return fmt.Sprintf("%.2fM", v/1e6)
+		return fixed(v/1e6, 2) + "M"
 	case v >= 999.5:
-		return fmt.Sprintf("%.1fk", v/1e3)
+		return fixed(v/1e3, 1) + "k"
 	}
-	return fmt.Sprintf("%.0f", v)
+	return fixed(v, 0)
 }
 
 // micros is a duration in µs with the digits that matter to people.
@@ -30,11 +31,11 @@ func micros(n results.Num) string {
 	case !ok:
 		return ""
 	case v < 9.995:
-		return fmt.Sprintf("%.2f", v)
+		return fixed(v, 2)
 	case v < 99.95:
-		return fmt.Sprintf("%.1f", v)
+		return fixed(v, 1)
 	}
-	return fmt.Sprintf("%.0f", v)
+	return fixed(v, 0)
 }
 
 // exact is a number with d decimals.
@@ -43,8 +44,10 @@ func exact(n results.Num, d int) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%.*f", d, v)
+	return fixed(v, d)
 }
+
+func fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
 
 // cpu is a CPU column with d decimals: an upper bound where that is what the row has.
 func cpu(r *results.Row, n results.Num, d int) string {

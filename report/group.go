@@ -26,17 +26,21 @@ type ranked struct {
 
 // subject is what the rows of a group have in common, apart from the kind of latency, which a failed row does not know.
 // A scope is a property of the transport, as its wait strategy is: brokered and direct rows stand side by side, each with its name.
-type subject struct{ scenario, mode, subscribers, payload, rate, machine string }
+type subject struct {
+	scenario, mode, subscribers string
+	payload                     results.Num
+	rate, machine               string
+}
 
 func subjectOf(r *results.Row) subject {
-	return subject{r.Scenario, r.Mode, r.Subscribers, r.Payload.String(), r.TargetRPS, r.Machine}
+	return subject{r.Scenario, r.Mode, r.Subscribers, r.Payload, r.TargetRPS, r.Machine}
 }
 
 func compareSubjects(a, b subject) int {
 	return cmp.Or(
 		cmp.Compare(scenarioOrder(a.scenario), scenarioOrder(b.scenario)), strings.Compare(a.scenario, b.scenario),
 		strings.Compare(a.mode, b.mode), cmp.Compare(number(a.subscribers), number(b.subscribers)),
-		cmp.Compare(number(a.payload), number(b.payload)),
+		cmp.Compare(a.payload.Or(-1), b.payload.Or(-1)),
 		-cmp.Compare(rate(a.rate), rate(b.rate)), strings.Compare(a.machine, b.machine))
 }
 
@@ -65,8 +69,12 @@ func groups(rows []results.Row) []group {
 			}
 		}
 	}
-	var order []key
-	byKey := map[key][]ranked{}
+	type table struct {
+		key
+		rows []ranked
+	}
+	var tables []table
+	index := map[key]int{}
 	for i := range rows {
 		r := &rows[i]
 		s := subjectOf(r)
@@ -76,23 +84,26 @@ func groups(rows []results.Row) []group {
 		} else if r.Latency != "" {
 			k.loop, k.latency = r.Loop, r.Latency
 		}
-		if _, seen := byKey[k]; !seen {
-			order = append(order, k)
+		n, seen := index[k]
+		if !seen {
+			n = len(tables)
+			index[k] = n
+			tables = append(tables, table{key: k})
 		}
-		byKey[k] = append(byKey[k], ranked{Row: r})
+		tables[n].rows = append(tables[n].rows, ranked{Row: r})
 	}
-	slices.SortStableFunc(order, func(a, b key) int {
+	slices.SortStableFunc(tables, func(a, b table) int {
 		return cmp.Or(compareSubjects(a.subject, b.subject), strings.Compare(a.loop, b.loop), strings.Compare(a.latency, b.latency))
 	})
 	machines := map[string]bool{}
-	for _, k := range order {
-		machines[k.machine] = true
+	for _, t := range tables {
+		machines[t.machine] = true
 	}
-	out := make([]group, len(order))
-	for i, k := range order {
-		out[i] = group{title: title(byKey[k]), rate: k.rate, machine: k.machine, rows: byKey[k]}
-		if len(machines) > 1 && k.machine != "" {
-			out[i].title += " · " + k.machine
+	out := make([]group, len(tables))
+	for i, t := range tables {
+		out[i] = group{title: title(t.rows), rate: t.rate, machine: t.machine, rows: t.rows}
+		if len(machines) > 1 && t.machine != "" {
+			out[i].title += " · " + t.machine
 		}
 		out[i].sort()
 	}
@@ -125,24 +136,35 @@ func (g group) plain() []*results.Row {
 }
 
 func (g *group) sort() {
-	slices.SortStableFunc(g.rows, func(a, b ranked) int {
-		pa, pb := results.Publishable(a.Verdict), results.Publishable(b.Verdict)
-		if pa != pb {
-			if pa {
-				return -1
-			}
-			return 1
-		}
-		if a.Verdict == results.Imported && b.Verdict == results.Imported {
-			return 0 // an order by figures would be a ranking
-		}
+	const publishable, other, imported = 0, 1, 2
+	type sorting struct {
+		row    *results.Row
+		class  int
+		figure float64 // less is better
+		place  int
+	}
+	list := make([]sorting, len(g.rows)) // what rows are compared by is looked up once: there may be 100,000 of them
+	for i, r := range g.rows {
+		list[i] = sorting{r.Row, other, r.P50Us.Or(1e18), i}
 		if g.rate == "max" {
-			return cmp.Or(-cmp.Compare(a.speed(), b.speed()), strings.Compare(a.Cell, b.Cell))
+			list[i].figure = -r.speed()
 		}
-		return cmp.Or(cmp.Compare(a.P50Us.Or(1e18), b.P50Us.Or(1e18)), strings.Compare(a.Cell, b.Cell))
+		switch {
+		case results.Publishable(r.Verdict):
+			list[i].class = publishable
+		case r.Verdict == results.Imported:
+			list[i].class, list[i].figure = imported, float64(i) // an order by figures would be a ranking
+		}
+	}
+	slices.SortFunc(list, func(a, b sorting) int {
+		if c := cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.figure, b.figure)); c != 0 {
+			return c
+		}
+		return cmp.Or(strings.Compare(a.row.Cell, b.row.Cell), cmp.Compare(a.place, b.place))
 	})
-	for i := range g.rows {
-		if results.Publishable(g.rows[i].Verdict) {
+	for i, s := range list {
+		g.rows[i] = ranked{Row: s.row}
+		if s.class == publishable {
 			g.rows[i].rank = i + 1
 		}
 	}
@@ -246,16 +268,17 @@ func who(r *results.Row) string {
 
 // dims is what the key has beyond the columns that are in every key: the dimensions that are not at their default.
 func dims(r *results.Row) string {
-	payload := "-"
+	payload, unit := "-", ""
 	if r.Payload.OK() {
-		payload = r.Payload.String() + "B"
+		payload, unit = r.Payload.String(), "B"
 	}
-	plain := strings.Join([]string{r.Scenario, r.Transport, r.Client + "-" + r.Server, payload, r.TargetRPS}, "/")
-	dims, ok := strings.CutPrefix(r.Cell, plain)
-	if !ok {
-		return " " + r.Cell
+	rest, ok := r.Cell, true
+	for _, part := range [...]string{r.Scenario, "/", r.Transport, "/", r.Client, "-", r.Server, "/", payload, unit, "/", r.TargetRPS} {
+		if rest, ok = strings.CutPrefix(rest, part); !ok {
+			return " " + r.Cell
+		}
 	}
-	return dims
+	return rest
 }
 
 func (r ranked) rankString() string {

@@ -25,9 +25,9 @@ func (r ratio) String() string {
 
 func times(v float64) string {
 	if v < 10 {
-		return fmt.Sprintf("%.2f", v)
+		return fixed(v, 2)
 	}
-	return fmt.Sprintf("%.1f", v)
+	return fixed(v, 1)
 }
 
 // pair is two rows of one table, and the metric that decides between them.

@@ -29,6 +29,9 @@ const ProcessCPU = "cpu=process"
 
 // OfProcesses tells whether the CPU columns of the row are an upper bound: see ProcessCPU.
 func (r *Row) OfProcesses() bool {
+	if !strings.Contains(r.Options, ProcessCPU) { // asked of every row again and again
+		return false
+	}
 	for option := range strings.SplitSeq(r.Options, ";") {
 		if option == ProcessCPU {
 			return true

@@ -106,13 +106,15 @@ func (s *selection) median(k Kind, title, what, xName string, rows []item, x fun
 	var xs []float64
 	for _, g := range groups(rows, func(r item) string { return r.line }) {
 		line := series{name: g[0].line, style: s.styles[g[0].line]}
+		taken := map[float64]bool{}
 		for _, r := range g {
 			at, ok := x(r)
 			v, told := r.P50Us.Value()
 			// Of two rows in one place (of two runs, say) the better verdict stands.
-			if !ok || !told || v <= 0 || slices.ContainsFunc(line.pts, func(p sample) bool { return p.x == at }) {
+			if !ok || !told || v <= 0 || taken[at] {
 				continue
 			}
+			taken[at] = true
 			line.pts = append(line.pts, sample{at, v, r.P50Lo.Or(0), r.P50Hi.Or(0)})
 			line.unstable = line.unstable || r.Verdict == results.Unstable
 		}

@@ -50,7 +50,7 @@ func filters(docs []report.Document) []filter {
 	}
 	list := make([]filter, len(filterColumns))
 	for i, c := range filterColumns {
-		seen := map[string]bool{}
+		seen, offered := map[string]bool{}, map[string]bool{"": true}
 		list[i].Name = c.name
 		for _, rows := range all {
 			for _, r := range rows {
@@ -59,7 +59,8 @@ func filters(docs []report.Document) []filter {
 					continue
 				}
 				seen[raw] = true
-				if k := key(raw); k != "" && !slices.Contains(list[i].Choices, k) {
+				if k := key(raw); !offered[k] {
+					offered[k] = true
 					list[i].Choices = append(list[i].Choices, k)
 				}
 			}

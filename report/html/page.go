@@ -128,8 +128,8 @@ func newRun(id int, d report.Document, several bool) run {
 		r.Facts = append(r.Facts, results.Fact{Key: clean(f.Key), Value: clean(f.Value)})
 	}
 	n := map[string]int{}
-	for _, row := range d.Rows {
-		n[row.Verdict]++
+	for i := range d.Rows {
+		n[d.Rows[i].Verdict]++
 	}
 	for _, v := range []string{results.Stable, results.Recovered, results.Oversubscribed, results.Unstable, results.Failed,
 		results.Skipped, results.Imported} {

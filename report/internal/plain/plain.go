@@ -9,9 +9,25 @@ import (
 
 // OneLine keeps text from another machine from ending a line of ours, and from turning the direction of writing.
 func OneLine(s string) string {
+	if printable(s) {
+		return s
+	}
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || r >= 0x80 && (unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Bidi_Control))
 	}), " ")
+}
+
+// printable tells text of ASCII without control characters, and with single spaces within only.
+func printable(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c > ' ' && c < 0x7f:
+		case c == ' ' && i > 0 && i < len(s)-1 && s[i-1] != ' ':
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // markdown keeps text from being markup, and from calling people or becoming a link on a forge.
@@ -26,12 +42,14 @@ func Markdown(s string) string {
 	return markdown.Replace(OneLine(s))
 }
 
-// harmless tells text that holds nothing but what numbers and names are made of, and single spaces within.
+// harmless tells text that holds nothing but what numbers, names and reasons are made of, and single spaces within.
 func harmless(s string) bool {
-	for i := range len(s) {
-		c := s[i]
+	for i, c := range s {
 		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.' && (i < 3 || s[i-3:i] != "www"), c == '-', c == '%':
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.' && (i < 3 || s[i-3:i] != "www"):
+		case c == '-', c == '%', c == '=', c == ',', c == ';', c == '/', c == '+', c == '(', c == ')':
+		case c == ':' && (i+1 == len(s) || s[i+1] != '/'):
+		case c == '–', c == '→', c == '≤', c == '·', c == 'µ', c == '×':
 		case c == ' ' && i > 0 && i < len(s)-1 && s[i-1] != ' ':
 		default:
 			return false
