@@ -93,22 +93,11 @@ func (w *Workers) Calibrate(ctx context.Context) (results.Sample, error) {
 	if err := os.Mkdir(e.dir, 0o700); err != nil {
 		return s, fmt.Errorf("folder for endpoints: %w", err)
 	}
-	watched, unwatch := context.WithCancelCause(ctx)
-	e.died = unwatch
-	runErr := e.calibrate(watched)
-	endErr := e.end(runErr)
-	unwatch(nil)
-	s.WallNs = measure.Now() - begun
-	if err := os.RemoveAll(e.dir); err != nil {
-		return s, err
+	failed, err := e.through(ctx, begun, e.calibrate)
+	if err == nil && failed != nil {
+		s.Calibration, s.Reason, s.Stderr = &results.Calibration{}, oneLine(failed.Error()), e.stderr()
 	}
-	if ctx.Err() != nil {
-		return s, ctx.Err()
-	}
-	if err := errors.Join(runErr, endErr); err != nil {
-		s.Calibration, s.Reason, s.Stderr = &results.Calibration{}, oneLine(err.Error()), e.stderr()
-	}
-	return s, nil
+	return s, err
 }
 
 // calibrate takes the two processes from start to result.

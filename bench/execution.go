@@ -53,6 +53,21 @@ func (e *execution) prepare() (err error) {
 	return nil
 }
 
+// through lets run start the processes and take what they say, ends them, and removes their folder. failed is why the sample is
+// none; with err there is none to speak of: ctx has ended, or the folder stays.
+func (e *execution) through(ctx context.Context, begun int64, run func(context.Context) error) (failed, err error) {
+	watched, unwatch := context.WithCancelCause(ctx)
+	e.died = unwatch
+	runErr := run(watched)
+	endErr := e.end(runErr)
+	unwatch(nil)
+	e.sample.WallNs = measure.Now() - begun
+	if err := os.RemoveAll(e.dir); err != nil {
+		return nil, err
+	}
+	return errors.Join(runErr, endErr), ctx.Err()
+}
+
 // run takes the processes from start to result.
 func (e *execution) run(ctx context.Context) error {
 	driver, err := e.startAll(ctx)

@@ -121,21 +121,13 @@ func (w *Workers) Sample(ctx context.Context, cell results.Cell) (results.Sample
 	if err := e.prepare(); err != nil {
 		return s, err
 	}
-	watched, unwatch := context.WithCancelCause(ctx)
-	e.died = unwatch
-	runErr := e.run(watched)
-	endErr := e.end(runErr)
-	unwatch(nil)
-	s.WallNs = measure.Now() - begun
-	if err := os.RemoveAll(e.dir); err != nil {
+	failed, err := e.through(ctx, begun, e.run)
+	if err != nil {
 		return s, err
 	}
-	if ctx.Err() != nil {
-		return s, ctx.Err()
-	}
-	if err := errors.Join(runErr, endErr); err != nil {
+	if failed != nil {
 		s.Outcome, s.Measurement = results.Failed, nil
-		s.Reason = oneLine(err.Error())
+		s.Reason = oneLine(failed.Error())
 		s.Stderr = e.stderr()
 		return s, nil
 	}
