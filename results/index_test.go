@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,19 +14,7 @@ import (
 // journalOf writes samples with a Journal, and returns its path.
 func journalOf(t *testing.T, samples ...Sample) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), JournalFile)
-	j, err := OpenJournal(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range samples {
-		if err := j.Append(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	path, _ := write(t, samples)
 	return path
 }
 
