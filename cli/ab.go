@@ -2,12 +2,8 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -58,7 +54,7 @@ func plugInBaseline(ctx context.Context, path string, into map[string]bench.Peer
 	if err != nil {
 		return nil, fmt.Errorf("--baseline-binary: %w", err)
 	}
-	sum, err := fileSum(path)
+	sum, err := machine.FileSum(path)
 	if err != nil {
 		return nil, fmt.Errorf("--baseline-binary: %w", err)
 	}
@@ -66,7 +62,7 @@ func plugInBaseline(ctx context.Context, path string, into map[string]bench.Peer
 	if err != nil {
 		return nil, fmt.Errorf("--baseline-binary %s: %w", path, err)
 	}
-	this, err := fileSum(into[goPeer].Path)
+	this, err := machine.FileSum(into[goPeer].Path)
 	if err != nil {
 		return nil, fmt.Errorf("this program: %w", err)
 	}
@@ -97,20 +93,6 @@ func sameBaseline(ctx context.Context, run results.Run, into map[string]bench.Pe
 		return fmt.Errorf("this msgbench is another build than the run began with (sha256 %.12s, was %.12s)", now.This, was.This)
 	}
 	return nil
-}
-
-// fileSum is the SHA-256 of a file in hex.
-func fileSum(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // abFacts are what the head of the CSV says of two sides.

@@ -9,6 +9,7 @@ import (
 
 	"msgbench/bench"
 	"msgbench/bench/areg"
+	"msgbench/machine"
 	"msgbench/peers"
 	"msgbench/results"
 )
@@ -26,7 +27,7 @@ func programsOf(c chosen) ([]results.Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum, err := fileSum(path)
+		sum, err := machine.FileSum(path)
 		if err != nil {
 			return nil, fmt.Errorf("--peer %s: %w", name, err)
 		}
@@ -61,7 +62,7 @@ func (c *chosen) samePrograms(ctx context.Context, run results.Run, plugged []st
 			p.Plugged = true
 			c.peers[was.Peer] = p
 		}
-		sum, err := fileSum(p.Path)
+		sum, err := machine.FileSum(p.Path)
 		if err != nil {
 			return err
 		}

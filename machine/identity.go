@@ -41,6 +41,15 @@ func Build() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	sum, err := FileSum(path)
+	if err != nil {
+		return "", err
+	}
+	return sum[:12], nil
+}
+
+// FileSum is the SHA-256 of a file in hex.
+func FileSum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -50,5 +59,5 @@ func Build() (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)[:6]), nil
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"msgbench/machine"
 )
 
 // The programs, without the extension that their build gives them.
@@ -141,16 +143,11 @@ func cached(cache []byte, key string) string {
 
 // hash tells builds apart that do not tell their version.
 func (i Install) hash() (string, error) {
-	f, err := os.Open(filepath.Join(i.Dir, consumer+i.ext))
+	sum, err := machine.FileSum(filepath.Join(i.Dir, consumer+i.ext))
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))[:12], nil
+	return "sha256:" + sum[:12], nil
 }
 
 // Sum is the SHA-256 of the three programs, one after the other, in hex.
