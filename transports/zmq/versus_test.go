@@ -4,7 +4,6 @@ package zmq_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -19,41 +18,7 @@ import (
 //
 //	MSGBENCH_VERSUS_ROUNDS=15 go test -run TestVersusBare -v ./transports/zmq
 func TestVersusBare(t *testing.T) {
-	for _, kind := range []string{"tcp", "ipc"} {
-		for _, p := range []transports.Pattern{transports.RequestReply, transports.Pipelined} {
-			for _, size := range []int{40, 4096, 64 << 10} {
-				t.Run(fmt.Sprint(kind, "-", p, "-", size), func(t *testing.T) {
-					versus.Run(t, map[string]versus.Program{"adapter": adapter(kind, p), "bare": bare(kind, p)}, size, max(6000-size/16, 2000))
-				})
-			}
-		}
-	}
-}
-
-func adapter(kind string, p transports.Pattern) versus.Program {
-	tr := map[string]transports.Transport{"tcp": zmq.NewTCP(), "ipc": zmq.NewIPC()}[kind]
-	return versus.Program{
-		Listen: func(dir string) (string, func() (versus.Side, error), error) {
-			l, err := tr.Listen(transports.Options{Dir: dir, Pattern: p})
-			if err != nil {
-				return "", nil, err
-			}
-			return l.Endpoint(), func() (versus.Side, error) {
-				c, err := l.Accept()
-				if err != nil {
-					return versus.Side{}, err
-				}
-				return versus.Side{Send: c.Send, Recv: c.Recv}, nil
-			}, nil
-		},
-		Dial: func(endpoint string) (versus.Side, error) {
-			c, err := tr.Dial(endpoint, transports.Options{Pattern: p})
-			if err != nil {
-				return versus.Side{}, err
-			}
-			return versus.Side{Send: c.Send, Recv: c.Recv}, nil
-		},
-	}
+	versus.Bare(t, zmq.NewTCP(), zmq.NewIPC(), bare)
 }
 
 func bare(kind string, p transports.Pattern) versus.Program {

@@ -31,10 +31,10 @@ const (
 	warmUp   = 2000              // operations before the stopwatch
 )
 
-// Run compares the programs "adapter" and "bare" with messages of so many bytes, ops operations each time, and logs the
+// run compares the programs "adapter" and "bare" with messages of so many bytes, ops operations each time, and logs the
 // median over the rounds of adapter/bare throughput, and of bare/adapter CPU time of both processes, start and end
 // included, which a busy machine disturbs less. It only runs where MSGBENCH_VERSUS_ROUNDS says how many rounds.
-func Run(t *testing.T, programs map[string]Program, size, ops int) {
+func run(t *testing.T, programs map[string]Program, size, ops int) {
 	if task := os.Getenv(childEnv); task != "" {
 		f := strings.Fields(task)
 		size, _ := strconv.Atoi(f[3])
