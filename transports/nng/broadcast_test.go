@@ -6,9 +6,9 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"msgbench/transports"
+	"msgbench/transports/internal/mqsock/mqtest"
 	"msgbench/transports/nng"
 )
 
@@ -24,7 +24,7 @@ func publisher(t *testing.T, o transports.Options) (transports.Listener, transpo
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return l, accept(t, l)
+	return l, mqtest.Accept(t, l)
 }
 
 func subscriber(t *testing.T, endpoint string, o transports.Options) transports.Conn {
@@ -35,27 +35,6 @@ func subscriber(t *testing.T, endpoint string, o transports.Options) transports.
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
-}
-
-// heard sends until c receives something.
-func heard(t *testing.T, p, c transports.Conn) {
-	t.Helper()
-	got := make(chan error, 1)
-	go func() { _, err := c.Recv(); got <- err }()
-	for range 2000 {
-		if err := p.Send([]byte("hello")); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-got:
-			if err != nil {
-				t.Fatal(err)
-			}
-			return
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	t.Fatal("nothing came")
 }
 
 // Clients that are no subscribers are dropped, and what a subscriber sends does no harm.
@@ -71,7 +50,7 @@ func TestStrangersOfBroadcast(t *testing.T) {
 		}
 	}
 	stranger(t, l.Endpoint(), sub0+strings.Repeat(frame("hello"), 1000))
-	heard(t, p, subscriber(t, l.Endpoint(), o))
+	mqtest.Heard(t, p, subscriber(t, l.Endpoint(), o))
 }
 
 // A message of the publisher that has the length of the mark for the end, or is broken off, is told from the end.
@@ -121,7 +100,7 @@ func TestBroadcastFacts(t *testing.T) {
 		o := transports.Options{Dir: t.TempDir(), MaxMessage: x.max}
 		l, p := publisher(t, o)
 		c := subscriber(t, l.Endpoint(), o)
-		heard(t, p, c)
+		mqtest.Heard(t, p, c)
 		for k, want := range map[string]string{"broadcast_socket": "pub", "broadcast_send_queue": x.queue, "broadcast_nodelay": "on"} {
 			if got := p.Facts()[k]; got != want {
 				t.Errorf("messages of %d B: the publisher's %s is %q, want %q", x.max, k, got, want)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"msgbench/transports"
+	"msgbench/transports/internal/mqsock/mqtest"
 	"msgbench/transports/nng"
 )
 
@@ -52,16 +53,6 @@ func listen(t *testing.T, p transports.Pattern) transports.Listener {
 	return l
 }
 
-func accept(t *testing.T, l transports.Listener) transports.Conn {
-	t.Helper()
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 // frame is a message as it stands on the wire.
 func frame(body string) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(len(body)))) + body
@@ -80,7 +71,7 @@ func TestStrangersStayOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	server := accept(t, l)
+	server := mqtest.Accept(t, l)
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("the peer had to wait %v", took)
 	}
@@ -117,7 +108,7 @@ func TestFramesOfStrangers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := listen(t, transports.Pipelined)
 			s := stranger(t, l.Endpoint(), pair0)
-			server := accept(t, l)
+			server := mqtest.Accept(t, l)
 			skipHeader(t, s)
 			s.Write([]byte(frame("hi") + c.bytes))
 			if c.want != transports.ErrTooLarge {
@@ -143,7 +134,7 @@ func TestReplierSeesTheEnd(t *testing.T) {
 	for range 20 {
 		l := listen(t, transports.RequestReply)
 		s := stranger(t, l.Endpoint(), req0)
-		server := accept(t, l)
+		server := mqtest.Accept(t, l)
 		skipHeader(t, s)
 		s.Write([]byte(frame("\x80\x00\x00\x01hi")))
 		s.Close()
@@ -169,7 +160,7 @@ func TestRequesterSeesTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := accept(t, l)
+		server := mqtest.Accept(t, l)
 		client.Send([]byte("ask"))
 		server.Recv()
 		if i%2 == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"msgbench/transports"
+	"msgbench/transports/internal/mqsock/mqtest"
 	"msgbench/transports/zmq"
 )
 
@@ -20,28 +21,7 @@ func publisher(t *testing.T, tr *zmq.Transport, o transports.Options) (transport
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return l, accept(t, l)
-}
-
-// heard sends until c receives something.
-func heard(t *testing.T, p, c transports.Conn) {
-	t.Helper()
-	got := make(chan error, 1)
-	go func() { _, err := c.Recv(); got <- err }()
-	for range 2000 {
-		if err := p.Send([]byte("hello")); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-got:
-			if err != nil {
-				t.Fatal(err)
-			}
-			return
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	t.Fatal("nothing came")
+	return l, mqtest.Accept(t, l)
 }
 
 // Clients that are no subscribers are dropped, and keep nobody waiting: the library would queue what they send for ever.
@@ -75,7 +55,7 @@ func TestStrangersOfBroadcast(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	heard(t, p, c)
+	mqtest.Heard(t, p, c)
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("a subscriber had to wait %v", took)
 	}
@@ -93,7 +73,7 @@ func TestBroadcastFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		heard(t, p, c)
+		mqtest.Heard(t, p, c)
 		for k, want := range map[string]string{"broadcast_socket": "PUB", "broadcast_hwm": x.hwm, "broadcast_nodelay": "on"} {
 			if got := p.Facts()[k]; got != want {
 				t.Errorf("messages of %d B: the publisher's %s is %q, want %q", x.max, k, got, want)

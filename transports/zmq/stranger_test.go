@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"msgbench/transports"
+	"msgbench/transports/internal/mqsock/mqtest"
 	"msgbench/transports/zmq"
 )
 
@@ -55,16 +56,6 @@ func listen(t *testing.T, p transports.Pattern) transports.Listener {
 	return l
 }
 
-func accept(t *testing.T, l transports.Listener) transports.Conn {
-	t.Helper()
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 // Clients that are no peers must not take the peer's place, nor keep it waiting.
 func TestStrangersStayOutside(t *testing.T) {
 	l := listen(t, transports.RequestReply)
@@ -85,7 +76,7 @@ func TestStrangersStayOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	server := accept(t, l)
+	server := mqtest.Accept(t, l)
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("the peer had to wait %v", took)
 	}
@@ -136,7 +127,7 @@ func TestFramesOfStrangers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := listen(t, transports.Pipelined)
 			s := stranger(t, l.Endpoint(), "DEALER")
-			server := accept(t, l)
+			server := mqtest.Accept(t, l)
 			skipReady(t, s)
 			s.Write([]byte("\x00\x02hi" + c.bytes))
 			if c.want == io.EOF || c.want == io.ErrUnexpectedEOF {
@@ -165,7 +156,7 @@ func TestReplierSeesTheEnd(t *testing.T) {
 	for range 20 {
 		l := listen(t, transports.RequestReply)
 		s := stranger(t, l.Endpoint(), "REQ")
-		server := accept(t, l)
+		server := mqtest.Accept(t, l)
 		skipReady(t, s)
 		s.Write([]byte("\x01\x00\x00\x02hi"))
 		s.Close()
