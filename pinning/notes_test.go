@@ -27,11 +27,7 @@ func TestNotes(t *testing.T) {
 		{"epyc", "client=0,server=4", two, 0, "across NUMA nodes 0 to 1"},
 		{"epyc", "siblings", two, 0, "two threads of one core: 0,16"},
 	} {
-		name, isolated := strings.CutSuffix(c.machine, "+isolated")
-		topology := fixture(t, name)
-		if isolated {
-			topology = withAll(topology)
-		}
+		topology := machineOf(t, c.machine)
 		plan, err := Parse(c.pin)
 		if err != nil {
 			t.Fatal(err)

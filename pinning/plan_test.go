@@ -32,6 +32,17 @@ func fixture(t *testing.T, name string) Topology {
 	return ReadTopology(root, mask)
 }
 
+// machineOf is the fixture of that name, with all its CPUs where "+isolated" follows.
+func machineOf(t *testing.T, machine string) Topology {
+	t.Helper()
+	name, isolated := strings.CutSuffix(machine, "+isolated")
+	topology := fixture(t, name)
+	if isolated {
+		topology = withAll(topology)
+	}
+	return topology
+}
+
 // withAll allows all CPUs that are online, as on a machine where the isolated ones can be had.
 func withAll(t Topology) Topology {
 	t.Allowed = nil
@@ -113,11 +124,7 @@ func TestPlace(t *testing.T) {
 		{"arm", "", brokered, "client=0 server=1 broker=2"},
 	} {
 		t.Run(c.machine+"/"+c.pin+"/"+c.roles, func(t *testing.T) {
-			name, isolated := strings.CutSuffix(c.machine, "+isolated")
-			topology := fixture(t, name)
-			if isolated {
-				topology = withAll(topology)
-			}
+			topology := machineOf(t, c.machine)
 			plan, err := Parse(c.pin)
 			if err != nil {
 				t.Fatal(err)
