@@ -22,6 +22,9 @@ func (o *checkOptions) confirmed(ctx context.Context, first floors.Report, set s
 	if err != nil {
 		return first, err
 	}
+	if err := bench.CheckTempDir(); err != nil {
+		return first, usage(err)
+	}
 	dir, err := makeRunDir("")
 	if err != nil {
 		return first, err

@@ -39,8 +39,10 @@ func newLink(t *testing.T, delay time.Duration, loss float64) *link {
 	if os.Geteuid() != 0 {
 		lack(t, "network namespaces need root")
 	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		lack(t, "no program ip (iproute2)")
+	for _, program := range []string{"ip", "tc"} {
+		if _, err := exec.LookPath(program); err != nil {
+			lack(t, "no program %s (iproute2)", program)
+		}
 	}
 	l := &link{a: fmt.Sprintf("mba%d", os.Getpid()), b: fmt.Sprintf("mbb%d", os.Getpid()), addrB: "10.213.0.2"}
 	for _, ns := range []string{l.a, l.b} {
@@ -58,13 +60,16 @@ func newLink(t *testing.T, delay time.Duration, loss float64) *link {
 	netem := []string{"qdisc", "add", "dev", "veth0", "root", "netem", "delay", fmt.Sprintf("%dus", delay.Microseconds()), "loss", fmt.Sprintf("%g%%", 100*loss)}
 	device := "veth0"
 	out, err := exec.Command("tc", append([]string{"-n", l.a}, netem...)...).CombinedOutput()
-	if err == nil {
+	switch {
+	case err == nil:
 		l.how = "tc netem"
 		if out, err := exec.Command("tc", append([]string{"-n", l.b}, netem...)...).CombinedOutput(); err != nil {
 			t.Fatalf("tc: %v: %s", err, out)
 		}
 		l.dropped = func() int64 { return tcDropped(t, l.a) + tcDropped(t, l.b) }
-	} else {
+	case !noNetem(string(out)):
+		t.Fatalf("tc: %v: %s", err, out) // it is there, and asked for wrongly
+	default:
 		l.how = fmt.Sprintf("TUN devices, since this kernel has no netem (%s)", strings.Join(strings.Fields(string(out)), " "))
 		device = "tun0"
 		l.relay(t, delay, loss)
@@ -84,17 +89,54 @@ func ip(t *testing.T, args ...string) {
 	}
 }
 
+// noNetem tells whether tc says that the kernel has no netem, in the words of newer and of older kernels.
+func noNetem(said string) bool {
+	return strings.Contains(said, "qdisc kind is unknown") || strings.Contains(said, "RTNETLINK answers: No such file or directory")
+}
+
 // tcDropped is how many packets the discipline of a namespace has dropped.
-func tcDropped(t *testing.T, ns string) (n int64) {
+func tcDropped(t *testing.T, ns string) int64 {
+	t.Helper()
 	out, err := exec.Command("tc", "-n", ns, "-s", "qdisc", "show", "dev", "veth0").CombinedOutput()
 	if err != nil {
 		t.Fatalf("tc -s: %v: %s", err, out)
 	}
-	_, rest, _ := strings.Cut(string(out), "(dropped ")
-	if _, err := fmt.Sscanf(rest, "%d", &n); err != nil {
+	n, err := droppedOf(string(out))
+	if err != nil {
 		t.Fatalf("tc -s: no number of dropped packets in %q", out)
 	}
 	return n
+}
+
+// droppedOf is the number in "Sent 5880 bytes 60 pkt (dropped 3, overlimits 0 requeues 0)".
+func droppedOf(said string) (n int64, err error) {
+	_, rest, _ := strings.Cut(said, "(dropped ")
+	_, err = fmt.Sscanf(rest, "%d", &n)
+	return n, err
+}
+
+// TestNetemWords: what tc says where netem is, and where it is not. The words are those of iproute2 and the kernel.
+func TestNetemWords(t *testing.T) {
+	const said = "qdisc netem 8001: root refcnt 3 limit 1000 delay 1ms loss 5%\n Sent 5880 bytes 60 pkt (dropped 3, overlimits 0 requeues 0)\n backlog 0b 0p requeues 0\n"
+	if n, err := droppedOf(said); n != 3 || err != nil {
+		t.Errorf("%d packets, %v", n, err)
+	}
+	if n, err := droppedOf(""); err == nil {
+		t.Errorf("%d packets of nothing", n)
+	}
+	for said, want := range map[string]bool{
+		"Error: Specified qdisc kind is unknown.\n":                    true,
+		"RTNETLINK answers: No such file or directory\n":               true,
+		"Cannot find device \"veth0\"\n":                               false,
+		"What is \"dealy\"?\nUsage: ... netem [ limit PACKETS ]\n":     false,
+		"RTNETLINK answers: Operation not permitted\n":                 false,
+		"Error: Exclusivity flag on, cannot modify.\n":                 false,
+		"setting the network namespace \"x\" failed: Invalid argument": false,
+	} {
+		if noNetem(said) != want {
+			t.Errorf("%q: netem is taken to be there: %v", said, want)
+		}
+	}
 }
 
 // packet is one that is under way.

@@ -157,7 +157,11 @@ func cellsAre(n int) string {
 
 func (p *progress) Rerun(keys []string, takes time.Duration) {
 	p.events.rerun(keys, takes)
-	p.say(fmt.Sprintf("%d cells fell short and are measured again, about %s", len(keys), human(takes)))
+	what := fmt.Sprintf("%d cells fell short and are measured again", len(keys))
+	if len(keys) == 1 {
+		what = "1 cell fell short and is measured again"
+	}
+	p.say(fmt.Sprintf("%s, about %s", what, human(takes)))
 }
 
 // Step says which rate the search for a ceiling tries next.
