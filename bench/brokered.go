@@ -79,7 +79,8 @@ const (
 
 // setScope sets the dimensions of a brokered cell, or says which of them does not go together with what. put and known are
 // setDims' own.
-func setScope(cell *results.Cell, s scenarios.Scenario, t sized, transport word, given map[string]word, put func(name, value, standard string), known map[string]bool) error {
+func setScope(cell *results.Cell, s scenarios.Scenario, t sized, transport word, given map[string]word,
+	put func(name, value, standard string), known map[string]bool) error {
 	known["scope"] = true
 	scope := given["scope"]
 	if scope.text == "" {

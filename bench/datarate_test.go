@@ -25,7 +25,8 @@ cells:
 	if err != nil {
 		t.Fatal(err)
 	}
-	large, err := ParseSuite("large", []byte(replaceTransports("name: large\ncells:\n  - {scenario: data-rate, transport: TRANSPORTS, payload: 3MiB}\n")), testCatalog())
+	large, err := ParseSuite("large",
+		[]byte(replaceTransports("name: large\ncells:\n  - {scenario: data-rate, transport: TRANSPORTS, payload: 3MiB}\n")), testCatalog())
 	if err != nil {
 		t.Fatal(err)
 	}

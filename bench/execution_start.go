@@ -128,7 +128,8 @@ func (e *execution) start(role scenarios.Role, index int, ports []int, endpoints
 	args := protocol.Args{
 		Role: role.Name, Scenario: e.cell.Scenario, Transport: e.cell.Transport, Payload: e.cell.Payload, Rate: e.cell.Rate,
 		Warmup: time.Duration(e.w.policy.Warmup), WarmupOps: e.w.warmupOps(), WarmupMax: e.w.warmupMax(),
-		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker, Profile: profile, Mlock: e.w.policy.Mlock, Dims: dims,
+		Duration: Window(e.w.policy, e.cell), Count: e.w.policy.Count, Dir: e.dir, Ports: ports, Endpoints: endpoints, Broker: e.broker,
+		Profile: profile, Mlock: e.w.policy.Mlock, Dims: dims,
 	}
 	p, err := e.w.start(args, e.w.peers[peer].Path, name, host, pinning.Options{CPUs: e.placed[name], RT: e.w.policy.RT})
 	if err != nil {

@@ -143,7 +143,8 @@ func TestResultsThatWereNotAskedForAreFailedSamples(t *testing.T) {
 // One side that tells less, or more, than it received is found out by the other.
 func TestOneWayResultsThatContradictAreFailedSamples(t *testing.T) {
 	stream := results.Cell{Scenario: "data-rate", Transport: "tcp", Client: "go", Server: "go", Payload: 64}
-	broadcast := results.Cell{Scenario: "broadcast", Transport: "tcp", Client: "go", Server: "go", Payload: 64, Dims: map[string]string{"mode": "pull", "subscribers": "2"}}
+	broadcast := results.Cell{Scenario: "broadcast", Transport: "tcp", Client: "go", Server: "go", Payload: 64,
+		Dims: map[string]string{"mode": "pull", "subscribers": "2"}}
 	for _, c := range []struct {
 		cell   results.Cell
 		fault  string
@@ -243,7 +244,8 @@ func TestDeafWorkersAreKilledTogether(t *testing.T) {
 	t.Setenv(faultVar, "subscriber:deaf")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	cell := results.Cell{Scenario: "broadcast", Transport: "uds", Client: "go", Server: "go", Payload: 8, Dims: map[string]string{"subscribers": "6", "mode": "flood"}}
+	cell := results.Cell{Scenario: "broadcast", Transport: "uds", Client: "go", Server: "go", Payload: 8,
+		Dims: map[string]string{"subscribers": "6", "mode": "flood"}}
 	if _, err := w.Sample(ctx, cell); err == nil {
 		t.Fatal("no error")
 	}

@@ -127,7 +127,8 @@ func TestBorrowCPU(t *testing.T) {
 func TestHostFaults(t *testing.T) {
 	t.Setenv("SERVER", os.Args[0])
 	for _, c := range []struct{ script, reason string }{
-		{"echo 'ssh: connect to host other port 22: Connection refused' >&2; exit 255", `server on other ended before "ready": exit status 255: ssh: connect to host other port 22: Connection refused`},
+		{"echo 'ssh: connect to host other port 22: Connection refused' >&2; exit 255",
+			`server on other ended before "ready": exit status 255: ssh: connect to host other port 22: Connection refused`},
 		{"exec sleep 60", `server on other hangs: no "ready" within 1s`},
 		{`exec 3<&0; trap 'kill -9 $child' EXIT; "$SERVER" "$@" <&3 & child=$!; sleep 2; exit 9`, "server on other ended"}, // the network is cut
 		{`exec "$SERVER" "$@" listen=192.0.2.1`, "other: server: listen tcp: tcp: listen tcp4 192.0.2.1:0: bind: cannot assign requested address"},
@@ -187,7 +188,8 @@ func nobody(t *testing.T, words ...string) {
 func TestReachHost(t *testing.T) {
 	t.Setenv("SERVER", os.Args[0])
 	for _, c := range []struct{ name, address, script, want string }{
-		{"b", "127.0.0.1", "echo 'ssh: Could not resolve hostname b: Name or service not known' >&2; exit 255", "b: --describe: exit status 255: ssh: Could not resolve hostname b: Name or service not known"},
+		{"b", "127.0.0.1", "echo 'ssh: Could not resolve hostname b: Name or service not known' >&2; exit 255",
+			"b: --describe: exit status 255: ssh: Could not resolve hostname b: Name or service not known"},
 		{"b", "127.0.0.1", "echo 'bash: msgbench: command not found' >&2; exit 127", "b: --describe: exit status 127: bash: msgbench: command not found"},
 		{"b", "127.0.0.1", "echo hi", `b: --describe printed "hi" where "hello" was expected`},
 		{"b", "127.0.0.1", `echo 'hello 1 {"peer":"go","versions":{"go":"go1.26"}}'`, "b has msgbench none that it tells, this is "},

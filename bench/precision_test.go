@@ -95,7 +95,8 @@ func TestPrecisionOfFailedCells(t *testing.T) {
 	if err != nil || len(samples) != 1+8+28 {
 		t.Errorf("%d samples, %v", len(samples), err)
 	}
-	if want := [][]string{{r.Cells[0].Key(), r.Cells[1].Key()}, {r.Cells[0].Key()}, {r.Cells[0].Key()}, {r.Cells[0].Key()}}; fmt.Sprint(e.more) != fmt.Sprint(want) {
+	goesOn, fails := r.Cells[0].Key(), r.Cells[1].Key()
+	if want := [][]string{{goesOn, fails}, {goesOn}, {goesOn}, {goesOn}}; fmt.Sprint(e.more) != fmt.Sprint(want) {
 		t.Errorf("went on with %v, want %v", e.more, want)
 	}
 	if e.total != 28+8 || e.left != 12*SampleTime(r.Policy, r.Cells[0])+5*calibrationTime {

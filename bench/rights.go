@@ -29,7 +29,8 @@ func CheckRights(p results.Policy, plan pinning.Plan, t pinning.Topology, cells 
 			return fmt.Errorf("--rt: %s: %s, and with wait=spin neither would ever let the other run", c.Key(), shared)
 		}
 		if spins(c) && len(placed) > len(t.Allowed) {
-			return fmt.Errorf("--rt: %s: %d processes spin on %d CPUs (%s), and under it none would ever let another one run", c.Key(), len(placed), len(t.Allowed), pinning.FormatList(t.Allowed))
+			return fmt.Errorf("--rt: %s: %d processes spin on %d CPUs (%s), and under it none would ever let another one run", c.Key(),
+				len(placed), len(t.Allowed), pinning.FormatList(t.Allowed))
 		}
 		for _, cpus := range placed {
 			alone = alone && len(cpus) > 0 && !slices.ContainsFunc(cpus, func(id int) bool {

@@ -16,7 +16,8 @@ func TestResolveShard(t *testing.T) {
 		{"auto", "JOB_COMPLETION_INDEX=3 JOB_COMPLETIONS=4", "4/4", "JOB_COMPLETION_INDEX=3, the first being 0, and JOB_COMPLETIONS=4"},
 		{"auto/4", "JOB_COMPLETION_INDEX=3 JOB_COMPLETIONS=4", "4/4", "JOB_COMPLETIONS=4"},
 		{"auto", "STRATEGY_JOB_INDEX=1 STRATEGY_JOB_TOTAL=3", "2/3", "shard 2/3 of the matrix of GitHub Actions: STRATEGY_JOB_INDEX=1"},
-		{"auto", "SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=4", "1/4", "shard 1/4 of a Slurm array: SLURM_ARRAY_TASK_ID=1, the first being 1, and SLURM_ARRAY_TASK_COUNT=4"},
+		{"auto", "SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=4", "1/4",
+			"shard 1/4 of a Slurm array: SLURM_ARRAY_TASK_ID=1, the first being 1, and SLURM_ARRAY_TASK_COUNT=4"},
 		{"auto", "SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=3", "4/4", "the first being 0"},
 
 		{"auto", "", "", "auto: none of JOB_COMPLETION_INDEX, STRATEGY_JOB_INDEX, SLURM_ARRAY_TASK_ID is set: say i/n"},

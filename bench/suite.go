@@ -139,7 +139,8 @@ type suiteFile struct {
 
 func (f *suiteFile) setting(name string) word {
 	return map[string]word{
-		"samples": f.Samples, "precision": f.Precision, "max-time": f.MaxTime, "order": f.Order, "duration": f.Duration, "max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
+		"samples": f.Samples, "precision": f.Precision, "max-time": f.MaxTime, "order": f.Order, "duration": f.Duration,
+		"max-duration": f.MaxDuration, "count": f.Count, "warmup": f.Warmup, "trim": f.Trim,
 		"min-core": f.MinCore, "core-ratio": f.CoreRatio, "min-delivered": f.MinDelivered, "max-ramp": f.MaxRamp, "reruns": f.Reruns,
 		"max-interference": f.Interference, "interference-budget": f.Budget, "calibrate": f.Calibrate, "rt": f.RT, "mlock": f.Mlock,
 		"ceiling": f.Ceiling, "ceiling-step": f.CeilingStep, "ceiling-settle": f.Settle,

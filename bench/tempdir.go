@@ -16,7 +16,8 @@ func CheckTempDir() error {
 	dir := os.TempDir()
 	if runtime.GOOS != "windows" {
 		if len(dir) > maxTempDir {
-			return fmt.Errorf("TMPDIR %s: has %d characters, and the paths of sockets below it would be too long; name a folder of %d at most", dir, len(dir), maxTempDir)
+			return fmt.Errorf("TMPDIR %s: has %d characters, and the paths of sockets below it would be too long; name a folder of %d at most",
+				dir, len(dir), maxTempDir)
 		}
 		if strings.ContainsAny(dir, " \t\r\n") {
 			return fmt.Errorf("TMPDIR %q: endpoints are one word; name a folder without spaces", dir)

@@ -66,7 +66,8 @@ func TestSlowBuild(t *testing.T) {
 			t.Fatal(err)
 		}
 		if code != tt.code || strings.Count(out.String(), "\n"+tt.outcome) != 1 {
-			t.Errorf("%s with the baseline %s: exit code %d, want %d and a line with%q\n%s%s", tt.program, tt.baseline, code, tt.code, tt.outcome, out.String(), stderr.String())
+			t.Errorf("%s with the baseline %s: exit code %d, want %d and a line with%q\n%s%s", tt.program, tt.baseline, code, tt.code,
+				tt.outcome, out.String(), stderr.String())
 		}
 	}
 }

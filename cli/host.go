@@ -19,7 +19,8 @@ type hostOptions struct{ name, command, address string }
 
 func (o *hostOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.name, "server-host", "", "run the server, and the broker, on this `host`, by ssh; round trips over tcp, zmq-tcp, nng-tcp and broker only (docs/machines.md)")
+	f.StringVar(&o.name, "server-host", "",
+		"run the server, and the broker, on this `host`, by ssh; round trips over tcp, zmq-tcp, nng-tcp and broker only (docs/machines.md)")
 	f.StringVar(&o.command, "server-command", "", "`words` that start msgbench there (default: ssh HOST msgbench); they are split at blanks")
 	f.StringVar(&o.address, "server-address", "", "IPv4 `address` that the server listens on and is dialled at (default: that of the host's name)")
 }

@@ -120,7 +120,8 @@ every cell several times. It says which results are stable enough to publish.`,
 	}
 	root.SetVersionTemplate("msgbench {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRun(s), newMerge(s), newPlan(s), newList(s), newPeers(s), newBroker(s), newReport(s), newImport(s), newDoctor(s), newCompare(s), newCheck(s), newExport(s))
+	root.AddCommand(newRun(s), newMerge(s), newPlan(s), newList(s), newPeers(s), newBroker(s), newReport(s), newImport(s), newDoctor(s),
+		newCompare(s), newCheck(s), newExport(s))
 	return root
 }
 

@@ -63,7 +63,8 @@ func TestMergedMachines(t *testing.T) {
 		args []string
 		want []string // lines or parts of them, both machines apart
 	}{
-		{[]string{"report", merged}, []string{"## ping-pong · 8 B · max rate · closed loop · latency: round trip · " + one, "16 B · max rate · closed loop · latency: round trip · " + two}},
+		{[]string{"report", merged}, []string{"## ping-pong · 8 B · max rate · closed loop · latency: round trip · " + one,
+			"16 B · max rate · closed loop · latency: round trip · " + two}},
 		{[]string{"report", merged, "--style", "matrix"}, []string{"## TCP Ping-Pong (8 B, " + one + ")", "## TCP Ping-Pong (16 B, " + two + ")"}},
 		{[]string{"report", merged, "--style", "ranking"}, []string{"## " + one, "## " + two}},
 		{[]string{"report", merged, "--style", "post"}, []string{"| ping-pong 8 B on " + one + " | shm |", "| ping-pong 16 B on " + two + " | shm |"}},
@@ -102,7 +103,8 @@ func TestMergedMachines(t *testing.T) {
 // Shards whose servers ran on two hosts of one kind are of two machines, though their client was the same.
 func TestMachinesOfTwoHosts(t *testing.T) {
 	part := func(payload int, boot string) results.Run {
-		return results.Run{Machine: "desk → rack", Boot: "aa", Server: &results.ServerHost{Boot: boot}, Cells: []results.Cell{sourcetest.PingPong("tcp", payload, 0).Cell}}
+		return results.Run{Machine: "desk → rack", Boot: "aa", Server: &results.ServerHost{Boot: boot},
+			Cells: []results.Cell{sourcetest.PingPong("tcp", payload, 0).Cell}}
 	}
 	for _, c := range []struct {
 		boot  string

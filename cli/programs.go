@@ -99,7 +99,8 @@ func (c *chosen) sameAreg(ctx context.Context, run results.Run, dir string) erro
 		return err
 	}
 	if sum != was.SHA256 {
-		return fmt.Errorf("areg-sdk in %s is another build than the run began with (sha256 %.12s, was %.12s): rows of two builds don't mix", c.areg.Dir, sum, was.SHA256)
+		return fmt.Errorf("areg-sdk in %s is another build than the run began with (sha256 %.12s, was %.12s): rows of two builds don't mix",
+			c.areg.Dir, sum, was.SHA256)
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func (c *chosen) resumption(run results.Run, env machine.Environment, how string
 		return r, fmt.Errorf("was measured with %s, now it would be %s: rows of two placements don't mix", place, text)
 	}
 	if was.CPU.Allowed != env.CPU.Allowed {
-		return r, fmt.Errorf("was measured on the CPUs %s, now only %s may be used: rows of two placements don't mix", orUnknown(was.CPU.Allowed), orUnknown(env.CPU.Allowed))
+		return r, fmt.Errorf("was measured on the CPUs %s, now only %s may be used: rows of two placements don't mix",
+			orUnknown(was.CPU.Allowed), orUnknown(env.CPU.Allowed))
 	}
 	r.Changed, err = machine.Changes(run.Environment, env)
 	return r, err

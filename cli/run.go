@@ -55,9 +55,12 @@ allows; 4 a row is unstable, or with --fail-on nothing could be compared; 130 in
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "run `directory`, which must not exist (default: msgbench-runs/<UTC time>)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, only the table")
-	f.StringVar(&o.events, "events", "", "append what happens to `file` as lines of JSON (docs/events.md); - is standard output, and the table then goes to standard error")
-	f.StringVar(&o.shard, "shard", "", "measure only part `i/n` of the cells; auto or auto/n: as Kubernetes, GitHub Actions or Slurm say; msgbench merge joins the parts")
-	f.BoolVar(&o.profile, "profile", false, "also write a CPU profile of each worker in Go, into the run directory's folder "+results.ProfileDir+" (go tool pprof reads it); it costs them a little")
+	f.StringVar(&o.events, "events", "",
+		"append what happens to `file` as lines of JSON (docs/events.md); - is standard output, and the table then goes to standard error")
+	f.StringVar(&o.shard, "shard", "",
+		"measure only part `i/n` of the cells; auto or auto/n: as Kubernetes, GitHub Actions or Slurm say; msgbench merge joins the parts")
+	f.BoolVar(&o.profile, "profile", false,
+		"also write a CPU profile of each worker in Go, into the run directory's folder "+results.ProfileDir+" (go tool pprof reads it); it costs them a little")
 	f.StringVar(&o.failOn, "fail-on", "", "with --ab or --baseline-binary: exit 3 where B is worse than A by more than this: `worse:5%`")
 	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this `directory`")
 	f.StringVar(&o.retry, "retry", "", "measure cells of the run in this `directory` again, beside what it has")

@@ -30,7 +30,8 @@ func TestReadTopology(t *testing.T) {
 	if c, ok := server.CPU(99); ok {
 		t.Errorf("server, CPU 99: %+v", c)
 	}
-	for name, cores := range map[string]int{"vm": 2, "vm-cores": 2, "cloud-smt": 1, "laptop": 14, "server": 4, "container": 3, "arm": 6, "cpuset": 3, "thin-laptop": 10, "epyc": 16} {
+	for name, cores := range map[string]int{"vm": 2, "vm-cores": 2, "cloud-smt": 1, "laptop": 14, "server": 4, "container": 3, "arm": 6,
+		"cpuset": 3, "thin-laptop": 10, "epyc": 16} {
 		if got := fixture(t, name).Cores(); got != cores {
 			t.Errorf("%s: %d cores, want %d", name, got, cores)
 		}

@@ -47,8 +47,10 @@ func three() []Sample {
 // others are the lines of a journal that are no samples of what was asked for.
 func others() []Sample {
 	return []Sample{
-		{Version: FormatVersion, Cell: CalibrationCell, Round: 2, Outcome: Calibrated, Calibration: &Calibration{LineNs: 98.5, PipeNs: 5210, LineTrips: 500_000, PipeTrips: 9000}},
-		{Version: FormatVersion, Cell: CalibrationCell, Order: 1, Round: 3, Outcome: Calibrated, Reason: "client: killed", Calibration: &Calibration{Of: "shard 1/2 on a"}},
+		{Version: FormatVersion, Cell: CalibrationCell, Round: 2, Outcome: Calibrated,
+			Calibration: &Calibration{LineNs: 98.5, PipeNs: 5210, LineTrips: 500_000, PipeTrips: 9000}},
+		{Version: FormatVersion, Cell: CalibrationCell, Order: 1, Round: 3, Outcome: Calibrated, Reason: "client: killed",
+			Calibration: &Calibration{Of: "shard 1/2 on a"}},
 		{
 			Version: FormatVersion, Cell: "ping-pong/shm/go-go/64B/max", Order: 2, Round: 3, Outcome: Disturbed, Reason: "steal 8.0 %",
 			Measurement: &Measurement{WindowNs: 1, Ops: 1},

@@ -52,7 +52,8 @@ func TestRates(t *testing.T) {
 }
 
 func TestPublishable(t *testing.T) {
-	for verdict, want := range map[string]bool{Stable: true, Recovered: true, Oversubscribed: true, Unstable: false, Failed: false, Skipped: false, Imported: false, "": false} {
+	for verdict, want := range map[string]bool{Stable: true, Recovered: true, Oversubscribed: true, Unstable: false, Failed: false,
+		Skipped: false, Imported: false, "": false} {
 		if Publishable(verdict) != want {
 			t.Errorf("%q: %v", verdict, !want)
 		}

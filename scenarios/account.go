@@ -67,7 +67,8 @@ func clientAccount(p Params, m *results.Measurement, a account) error {
 		return nil
 	}
 	if err := errors.Join(within("messages", m.Messages, turns, a.messages), within("operations", m.Ops, m.Messages, a.items),
-		within("messages sent", m.Sent-m.Messages, 1, [2]int64{0, a.ahead}), within("bytes of payload", m.PayloadBytes, m.Ops, [2]int64{a.payload, a.payload})); err != nil {
+		within("messages sent", m.Sent-m.Messages, 1, [2]int64{0, a.ahead}),
+		within("bytes of payload", m.PayloadBytes, m.Ops, [2]int64{a.payload, a.payload})); err != nil {
 		return firstOf(err)
 	}
 	if turns > 0 && m.Messages%turns != 0 {

@@ -44,7 +44,8 @@ func streamAccount(p Params, m, o *results.Measurement) error {
 		err = fmt.Errorf("%d B of payload in %d messages of %d B", o.PayloadBytes, o.Received, p.Payload)
 	}
 	if err == nil && (o.WindowNs > m.WindowNs || o.WindowNs < planned(p)) {
-		err = fmt.Errorf("a window of %d ns, want %d ns at least, and at most the %d ns after which the client had all its answers", o.WindowNs, planned(p), m.WindowNs)
+		err = fmt.Errorf("a window of %d ns, want %d ns at least, and at most the %d ns after which the client had all its answers",
+			o.WindowNs, planned(p), m.WindowNs)
 	}
 	if err == nil {
 		err = counted(o.Received, "messages received", timed{"latencies", o.Latency, p.Rate > 0}, timed{"service times", o.Service, p.Rate > 0})

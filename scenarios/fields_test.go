@@ -103,7 +103,8 @@ func TestRefusedFields(t *testing.T) {
 		"an array of 1 items":            Batch.Fields(uint32(kindRequest)).Parse([]byte{1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}),
 		"an array of 4294967295 items":   Batch.Fields(uint32(kindReply)).Parse(bytes.Repeat([]byte{255}, 36)),
 		"a registry of 4294967295 items": Snapshot.Fields(uint32(kindReply)).Parse(bytes.Repeat([]byte{255}, 36)),
-		"a string that does not end":     Snapshot.Fields(uint32(kindReply)).Parse(append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}, bytes.Repeat([]byte{1}, 20)...)),
+		"a string that does not end": Snapshot.Fields(uint32(kindReply)).Parse(append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0},
+			bytes.Repeat([]byte{1}, 20)...)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("error %v, want one that says %q", err, says)

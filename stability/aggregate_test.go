@@ -82,9 +82,12 @@ func TestRowsWithoutFigures(t *testing.T) {
 	full := tens(atMax, 500, 500, 500, 500, 500)
 	rows := rowsOf(t, runOf(atMax, at100, lookup), ended(full, 2, results.Failed, "died"))
 	for i, want := range []results.Row{
-		{Cell: atMax.Key(), Scenario: "ping-pong", Transport: "shm", Payload: results.N(64), Loop: results.Closed, TargetRPS: "max", Samples: results.N(4), Verdict: results.Failed, Reason: "died"},
-		{Cell: at100.Key(), Scenario: "ping-pong", Transport: "shm", Payload: results.N(64), Loop: results.Paced, TargetRPS: "100000", Samples: results.N(0), Verdict: results.Skipped, Reason: "not measured: the run was interrupted"},
-		{Cell: lookup.Key(), Scenario: "lookup", Transport: "-", Loop: results.Closed, TargetRPS: "max", Samples: results.N(0), Verdict: results.Skipped, Reason: "not measured: the run was interrupted"},
+		{Cell: atMax.Key(), Scenario: "ping-pong", Transport: "shm", Payload: results.N(64), Loop: results.Closed, TargetRPS: "max",
+			Samples: results.N(4), Verdict: results.Failed, Reason: "died"},
+		{Cell: at100.Key(), Scenario: "ping-pong", Transport: "shm", Payload: results.N(64), Loop: results.Paced, TargetRPS: "100000",
+			Samples: results.N(0), Verdict: results.Skipped, Reason: "not measured: the run was interrupted"},
+		{Cell: lookup.Key(), Scenario: "lookup", Transport: "-", Loop: results.Closed, TargetRPS: "max", Samples: results.N(0),
+			Verdict: results.Skipped, Reason: "not measured: the run was interrupted"},
 	} {
 		want.Client, want.Server, want.Pin, want.Machine, want.Source = "go", "go", "default", "desk", "measured"
 		if rows[i] != want {
@@ -195,9 +198,11 @@ func TestCPU(t *testing.T) {
 		want   want
 	}{
 		{"two roles", atMax, []map[string]int64{ns("client", 500, "server", 250)}, 0, nil, want{50, 25, -1, -1, 75, 1.5e6}},
-		{"pooled, not a median", atMax, []map[string]int64{ns("client", 1000, "server", 1000), ns("client", 100, "server", 0)}, 0, nil, want{40, 33.333, -1, -1, 73.333, 1466666.667}},
+		{"pooled, not a median", atMax, []map[string]int64{ns("client", 1000, "server", 1000), ns("client", 100, "server", 0)}, 0, nil,
+			want{40, 33.333, -1, -1, 73.333, 1466666.667}},
 		{"three roles", atMax, []map[string]int64{ns("client", 500, "server", 250, "broker", 900)}, 0, nil, want{50, 25, 90, -1, 165, 3.3e6}},
-		{"publisher and subscribers", atMax, []map[string]int64{ns("publisher", 500, "subscriber", 100, "subscriber2", 200)}, 0, nil, want{50, 30, -1, -1, 80, 1.6e6}},
+		{"publisher and subscribers", atMax, []map[string]int64{ns("publisher", 500, "subscriber", 100, "subscriber2", 200)}, 0, nil,
+			want{50, 30, -1, -1, 80, 1.6e6}},
 		{"one role", atMax, []map[string]int64{ns("client", 500)}, 0, nil, want{50, -1, -1, -1, 50, 1e6}},
 		{"the pacer's own is apart", at100, []map[string]int64{ns("client", 900, "server", 50)}, 850, nil, want{5, 5, -1, 85, 10, 1000}},
 		{"the pacer tells more than its process used", at100, []map[string]int64{ns("client", 800, "server", 50)}, 850, nil, want{0, 5, -1, 80, 5, 500}},

@@ -47,7 +47,8 @@ func TestBoots(t *testing.T) {
 			t.Errorf("a rerun after a boot: %+v", n)
 		}
 	}
-	samples := []results.Sample{calibration("", 0, 100, 5000), calibration("b", 0, 100, 5000), calibration("", 1, 100, 5000), calibration("", 1, 0, 0), calibration("", 2, 90, 5000)}
+	samples := []results.Sample{calibration("", 0, 100, 5000), calibration("b", 0, 100, 5000), calibration("", 1, 100, 5000),
+		calibration("", 1, 0, 0), calibration("", 2, 90, 5000)}
 	samples[3].Boots, samples[4].Boots = "b", "b"
 	if got := Calibrations(samples); !reflect.DeepEqual(got[0].Booted, []int{1}) || got[1].Booted != nil {
 		t.Errorf("calibrations: %+v", got)

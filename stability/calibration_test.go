@@ -23,14 +23,16 @@ func TestCalibrations(t *testing.T) {
 	}
 	got := Calibrations(samples)
 	want := []Calibration{
-		{Series: []Series{{"cache line", []int{0, 1, 2}, []float64{100, 150, 80}}, {"pipe", []int{0, 1, 2}, []float64{5000, 5500, 5250}}}, Failed: []string{"round 2: client: killed"}},
+		{Series: []Series{{"cache line", []int{0, 1, 2}, []float64{100, 150, 80}}, {"pipe", []int{0, 1, 2}, []float64{5000, 5500, 5250}}},
+			Failed: []string{"round 2: client: killed"}},
 		{Of: "b", Series: []Series{{"cache line", []int{0}, []float64{300}}, {"pipe", []int{0}, []float64{9000}}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("%+v\nwant %+v", got, want)
 	}
 	line, pipe := got[0].Series[0], got[0].Series[1]
-	if !slices.Equal(line.Index(), []float64{1, 1.5, 0.8}) || line.Text() != "100 ns" || TimeText(98.54) != "98.5 ns" || TimeText(999.6) != "1.00 µs" || TimeText(9.996) != "10.0 ns" || TimeText(47_122_771) != "47.1 ms" || pipe.Text() != "5.25 µs" {
+	if !slices.Equal(line.Index(), []float64{1, 1.5, 0.8}) || line.Text() != "100 ns" || TimeText(98.54) != "98.5 ns" ||
+		TimeText(999.6) != "1.00 µs" || TimeText(9.996) != "10.0 ns" || TimeText(47_122_771) != "47.1 ms" || pipe.Text() != "5.25 µs" {
 		t.Errorf("%v, %s, %s", line.Index(), line.Text(), pipe.Text())
 	}
 	if got := line.Changed(1.35); got != "cache line: the machine changed under the run: 80.0 ns in round 3, 150 ns in round 2, 1.88 > 1.35" {

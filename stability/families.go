@@ -3,7 +3,8 @@ package stability
 import "msgbench/results"
 
 // Families splits a run into parts whose verdicts and reruns do not depend on one another, so that a journal that is larger
-// than the memory can be judged part by part (marks of drift weigh all cells: they are for Rows of the whole): cells that differ in their rate only stay together (rule 6), and so do the pairs
+// than the memory can be judged part by part (marks of drift weigh all cells: they are for Rows of the whole): cells that differ
+// in their rate only stay together (rule 6), and so do the pairs
 // of an A/B. Where a run goes on until it is precise, its time is shared by all cells, and there is one part only. A part is a
 // run with some of the cells, in their order.
 func Families(run results.Run) []results.Run {

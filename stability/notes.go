@@ -70,7 +70,8 @@ func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
 	var notes []Note
 	for _, j := range list {
 		for _, n := range slices.Concat(
-			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), bootsNote(j), driftNote(j), outlierNote(run.Policy, j),
+			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), bootsNote(j), driftNote(j),
+			outlierNote(run.Policy, j),
 			rejectedNotes(j), disturbedNotes(j), ceilingNote(j),
 		) {
 			n.Cell = j.key

@@ -29,7 +29,8 @@ func TestNotes(t *testing.T) {
 		return p
 	}
 	rejected := good()
-	for i, reason := range []string{"schedule not kept: own lateness p99 230µs > 100µs", "ramp: last third / first third of the window = 2.57", "schedule not kept: own lateness p99 1ms > 100µs"} {
+	for i, reason := range []string{"schedule not kept: own lateness p99 230µs > 100µs",
+		"ramp: last third / first third of the window = 2.57", "schedule not kept: own lateness p99 1ms > 100µs"} {
 		ended(rejected, 2*i, results.Rejected, reason)
 	}
 	for _, c := range []struct {
@@ -52,7 +53,8 @@ func TestNotes(t *testing.T) {
 				append(at(0, 0, 1, 2, 3, 4, 5), at(1, 100, 6, 7, 8, 9, 10)...)},
 		}, "samples.jsonl lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 (rounds 0, 1, 2, 3, 4, 100, 101, 102, 103, 104)"},
 		{"rerun interrupted", [][]results.Sample{bad(), again(1, good()[:1])}, []Note{
-			{NoteRerun, key, "attempt 0 core 2.55 > 1.35 (500/s, core 2.55, 5 samples); attempt 1 too few samples: 1, want 3 (500/s, core 1.00, 1 samples); attempt 0 decides: unstable",
+			{NoteRerun, key,
+				"attempt 0 core 2.55 > 1.35 (500/s, core 2.55, 5 samples); attempt 1 too few samples: 1, want 3 (500/s, core 1.00, 1 samples); attempt 0 decides: unstable",
 				append(at(0, 0, 1, 2, 3, 4, 5), at(1, 100, 6)...)},
 		}, "samples.jsonl lines 1, 2, 3, 4, 5, 6 (rounds 0, 1, 2, 3, 4, 100)"},
 		{"a failure that a retry replaced", [][]results.Sample{ended(good(), 2, results.Failed, "server: exit 3"), again(1, good())}, []Note{
@@ -65,7 +67,8 @@ func TestNotes(t *testing.T) {
 			{NoteRejected, key, "schedule not kept: own lateness p99 230µs > 100µs; own lateness p99 1ms > 100µs", []Place{{1, 0, 0}, {5, 4, 0}}},
 			{NoteRejected, key, "ramp: last third / first third of the window = 2.57", []Place{{3, 2, 0}}},
 		}, "samples.jsonl lines 2, 4 (rounds 1, 3)"},
-		{"interrupted", [][]results.Sample{good()[:3]}, []Note{{NoteIncomplete, key, "3 of 5 samples", at(0, 0, 1, 2, 3)}}, "samples.jsonl lines 1, 2, 3 (rounds 0, 1, 2)"},
+		{"interrupted", [][]results.Sample{good()[:3]}, []Note{{NoteIncomplete, key, "3 of 5 samples", at(0, 0, 1, 2, 3)}},
+			"samples.jsonl lines 1, 2, 3 (rounds 0, 1, 2)"},
 		{"failed alone", [][]results.Sample{ended(good()[:1], 0, results.Failed, "server:\nkilled")}, []Note{{NoteFailed, key, "server: killed", at(0, 0, 1)}},
 			"samples.jsonl line 1 (round 0)"},
 	} {
@@ -104,7 +107,8 @@ func TestNotesStayShort(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 9.5: "9.5", 950: "950", 999.999: "1000", 1000: "1k", 61_200: "61.2k", 98_960: "98.96k", 100_000: "100k", 2_480_000: "2.48M", 1e7: "10M"} {
+	for v, want := range map[float64]string{0: "0", 9.5: "9.5", 950: "950", 999.999: "1000", 1000: "1k", 61_200: "61.2k",
+		98_960: "98.96k", 100_000: "100k", 2_480_000: "2.48M", 1e7: "10M"} {
 		if got := rateText(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}

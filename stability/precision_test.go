@@ -58,7 +58,8 @@ func TestLooks(t *testing.T) {
 		precision float64
 		samples   int
 		want      []int
-	}{{0, 5, []int{5}}, {0, 40, []int{40}}, {0.03, 1, []int{6, 9, 13, 19, 28}}, {0.03, 6, []int{6, 9, 13, 19, 28}}, {0.03, 7, []int{9, 13, 19, 28}}, {0.03, 28, []int{28}}, {0.03, 29, nil}} {
+	}{{0, 5, []int{5}}, {0, 40, []int{40}}, {0.03, 1, []int{6, 9, 13, 19, 28}}, {0.03, 6, []int{6, 9, 13, 19, 28}},
+		{0.03, 7, []int{9, 13, 19, 28}}, {0.03, 28, []int{28}}, {0.03, 29, nil}} {
 		p.Precision, p.Samples = c.precision, c.samples
 		if got := Looks(p); !slices.Equal(got, c.want) {
 			t.Errorf("precision %v from %d: %v, want %v", c.precision, c.samples, got, c.want)

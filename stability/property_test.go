@@ -74,7 +74,8 @@ func TestProperties(t *testing.T) {
 			if row.Cell != run.Cells[i].Key() {
 				t.Fatalf("row %d is %s, want %s", i, row.Cell, run.Cells[i].Key())
 			}
-			if strings.ContainsAny(row.Reason+row.Options, "\r\n") || (row.Verdict == results.Stable) != (row.Reason == "" || strings.HasPrefix(row.Reason, "rerun interrupted")) {
+			if strings.ContainsAny(row.Reason+row.Options, "\r\n") ||
+				(row.Verdict == results.Stable) != (row.Reason == "" || strings.HasPrefix(row.Reason, "rerun interrupted")) {
 				t.Errorf("%s: reason %q", row.Verdict, row.Reason)
 			}
 			figures(t, run.Policy, row)

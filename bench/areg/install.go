@@ -76,7 +76,8 @@ func Find(dir string) (Install, error) {
 	case err != nil:
 		return Install{}, err
 	case len(found) == 0:
-		return Install{}, fmt.Errorf("no folder in %s has all of %s, %s and %s (with or without .elf): build areg-sdk with its examples", dir, router, provider, consumer)
+		return Install{}, fmt.Errorf("no folder in %s has all of %s, %s and %s (with or without .elf): build areg-sdk with its examples",
+			dir, router, provider, consumer)
 	case len(found) > 1:
 		return Install{}, fmt.Errorf("%s has several builds (%s, %s): name one of them", dir, found[0].Dir, found[1].Dir)
 	}

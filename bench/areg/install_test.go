@@ -52,7 +52,8 @@ func TestFind(t *testing.T) {
 	if err != nil || i.Version != "2.0.0 Debug with logging" {
 		t.Errorf("%+v, %v", i, err)
 	}
-	if err := i.Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "too old to run headless") || !strings.Contains(err.Error(), "its usage has no --headless") {
+	if err := i.Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "too old to run headless") ||
+		!strings.Contains(err.Error(), "its usage has no --headless") {
 		t.Errorf("an old provider: %v", err)
 	}
 	for _, p := range []string{"mtrouter", "30_pubprovider", "30_pubconsumer"} {

@@ -18,7 +18,8 @@ func asCSV(r Result) ([]byte, error) {
 	if r.Sides != nil {
 		w.Write([]string{"cell_a", "cell_b", "outcome", "metric", "a", "b", "ratio", "ratio_lo", "ratio_hi", "level", "p", "p_holm", "pairs", "reason"})
 		for _, c := range r.Cells {
-			rec := []string{plain.Field(c.Key), plain.Field(c.KeyB), c.Outcome, c.Metric, c.Old.String(), c.New.String(), "", "", "", "", "", "", "", plain.Field(c.Reason)}
+			rec := []string{plain.Field(c.Key), plain.Field(c.KeyB), c.Outcome, c.Metric, c.Old.String(), c.New.String(), "", "", "", "", "",
+				"", "", plain.Field(c.Reason)}
 			if c.Tested {
 				for i, v := range []float64{c.Ratio, c.Lo, c.Hi, c.Level, c.P, c.PHolm, float64(c.NOld)} {
 					rec[6+i] = strconv.FormatFloat(v, 'g', 6, 64)

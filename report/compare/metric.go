@@ -55,7 +55,8 @@ const (
 )
 
 // metric is the column that two rows are compared by: throughput at max, and where a rate was too much for either of
-// them (of broadcasts that dropped messages, what was delivered: who drops more publishes more); the median service time at a fixed rate, or the median latency where there is no other.
+// them (of broadcasts that dropped messages, what was delivered: who drops more publishes more); the median service time at a
+// fixed rate, or the median latency where there is no other.
 func metric(o, n *results.Row, names names) (column, reason string) {
 	column = metricOf(o)
 	other := metricOf(n)

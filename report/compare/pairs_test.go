@@ -89,7 +89,8 @@ func TestPairs(t *testing.T) {
 	if c := compared(t, 0.05, []cell{pp("uds", 8, 0, drift...)}, []cell{pp("uds", 8, 0, scaled(drift, -81, -79, -80)...)}).Cells[0]; c.Outcome != Unsure {
 		t.Errorf("as two runs: %s, want unsure", c.Outcome)
 	}
-	if _, err := Pairs(load(t, pp("uds", 8, 0, drift...)), 0.05); err == nil || err.Error() != "run: no run with --ab or --baseline-binary: want two, OLD and NEW" {
+	if _, err := Pairs(load(t, pp("uds", 8, 0, drift...)), 0.05); err == nil ||
+		err.Error() != "run: no run with --ab or --baseline-binary: want two, OLD and NEW" {
 		t.Errorf("a run without sides: %v", err)
 	}
 }

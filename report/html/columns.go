@@ -59,7 +59,8 @@ var columns = []column{
 	{"CPUs", "how those of the two sides are related", true, func(r *results.Row) field { return field{Text: clean(r.CPURelation)} }},
 	{"wait", "", true, func(r *results.Row) field { return field{Text: clean(r.Wait)} }},
 	{"samples", "valid ones", false, plain(func(r *results.Row) results.Num { return r.Samples })},
-	{"drift", "of throughput at max, else of p50 of the service time, over the rounds, where it is more than noise", true, func(r *results.Row) field { return field{Text: drift(r)} }},
+	{"drift", "of throughput at max, else of p50 of the service time, over the rounds, where it is more than noise", true,
+		func(r *results.Row) field { return field{Text: drift(r)} }},
 	{"reason", "of the verdict", true, func(r *results.Row) field { return field{Text: clean(r.Reason)} }},
 }
 

@@ -56,7 +56,8 @@ func TestBadJSON(t *testing.T) {
 		{"no count", `{"min":5,"max":5,"sum":5,"values":[[5]]}`, "histogram: count 0 at 5 ns: want at least 1"},
 		{"zero count", `{"min":5,"max":5,"sum":5,"values":[[5,0]]}`, "histogram: count 0 at 5 ns"},
 		{"negative count", `{"min":5,"max":5,"sum":5,"values":[[5,-1]]}`, "histogram: count -1 at 5 ns"},
-		{"counts that overflow", `{"min":5,"max":6,"sum":5,"values":[[5,1125899906842624],[6,1]]}`, "histogram: count 1 at 6 ns: want at least 1, and at most 1125899906842624 in all"},
+		{"counts that overflow", `{"min":5,"max":6,"sum":5,"values":[[5,1125899906842624],[6,1]]}`,
+			"histogram: count 1 at 6 ns: want at least 1, and at most 1125899906842624 in all"},
 		{"no values", `{"min":5,"max":9,"sum":14,"counts":[[5,1],[9,1]]}`, "histogram: min 5, max 9 and sum 14 without values"},
 		{"no extremes", `{"values":[[5,1]]}`, "histogram: min 0 and max 0, but nothing clamped to 1 to 60000000000"},
 		{"min above max", `{"min":9,"max":5,"sum":14,"values":[[5,1],[9,1]]}`, "histogram: min 9 above max 5"},
@@ -67,11 +68,15 @@ func TestBadJSON(t *testing.T) {
 		{"sum too small", `{"min":5000,"max":9000,"sum":9000,"values":[[5000,1],[9000,1]]}`, "histogram: sum 9000 is not possible for 2 values from 5000 to 9000"},
 		{"sum too large", `{"min":5000,"max":9000,"sum":19000,"values":[[5000,1],[9000,1]]}`, "histogram: sum 19000 is not possible"},
 		{"sum of other values", `{"min":5000,"max":9000,"sum":16000,"values":[[5000,1],[9000,1]]}`, "histogram: sum 16000, but the values add up to about 14000"},
-		{"sum that would overflow", `{"min":1,"max":60000000000,"sum":9000000000000000000,"clamped":1,"values":[[1,1],[60000000000,1000000000]]}`, "histogram: sum 9000000000000000000 ns: want at most 576460752303423488"},
+		{"sum that would overflow",
+			`{"min":1,"max":60000000000,"sum":9000000000000000000,"clamped":1,"values":[[1,1],[60000000000,1000000000]]}`,
+			"histogram: sum 9000000000000000000 ns: want at most 576460752303423488"},
 		{"more clamped than counted", `{"min":5,"max":9,"sum":14,"clamped":3,"values":[[5,1],[9,1]]}`, "histogram: clamped 3 of 2"},
 		{"clamped below zero", `{"min":5,"max":9,"sum":14,"clamped":-1,"values":[[5,1],[9,1]]}`, "histogram: clamped -1 of 2"},
 		{"clamped, min within the values", `{"min":5,"max":9,"sum":14,"clamped":1,"values":[[1,1],[9,1]]}`, "histogram: min 5, but the lowest value is 1"},
-		{"clamped, min above the values", `{"min":70000000000,"max":70000000000,"sum":140000000000,"clamped":1,"values":[[9,1],[60000000000,1]]}`, "histogram: min 70000000000, but the lowest value is 9"},
+		{"clamped, min above the values",
+			`{"min":70000000000,"max":70000000000,"sum":140000000000,"clamped":1,"values":[[9,1],[60000000000,1]]}`,
+			"histogram: min 70000000000, but the lowest value is 9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := of(3)

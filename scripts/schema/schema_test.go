@@ -82,7 +82,8 @@ func TestKubernetes(t *testing.T) {
 
 // TestKubernetesStrict shows that the decoding refuses what is misspelt.
 func TestKubernetesStrict(t *testing.T) {
-	for _, text := range []string{"spec: {completionmode: Indexed}", "spec: {completions: four}", "spec: {template: {spec: {container: []}}}", "spec: {completions: 1, completions: 2}"} {
+	for _, text := range []string{"spec: {completionmode: Indexed}", "spec: {completions: four}",
+		"spec: {template: {spec: {container: []}}}", "spec: {completions: 1, completions: 2}"} {
 		var job batch.Job
 		if err := strict([]byte(text), &job); err == nil {
 			t.Errorf("%s was taken", text)

@@ -34,7 +34,8 @@ func (m *msgbenchSide) oneWay(ctx context.Context, c results.Cell) (float64, err
 	out := filepath.Join(m.dir, fmt.Sprint("run", m.runs))
 	defer os.RemoveAll(out)
 	suite := filepath.Join(m.dir, "suite.yaml")
-	text := fmt.Sprintf("name: truth\ncells:\n  - {scenario: %s, transport: [%s], client: [%s], server: [%s], payload: [%d]", c.Scenario, c.Transport, c.Client, c.Server, c.Payload)
+	text := fmt.Sprintf("name: truth\ncells:\n  - {scenario: %s, transport: [%s], client: [%s], server: [%s], payload: [%d]", c.Scenario,
+		c.Transport, c.Client, c.Server, c.Payload)
 	for k, v := range c.Dims {
 		text += fmt.Sprintf(", %s: [%s]", k, v)
 	}
