@@ -117,7 +117,8 @@ func TestAgainstTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, _, err = c.Against(s.Cells, "transport", "shm", "uds")
-	if want := "ping-pong/uds/go-go/8B/max would be a side of two pairs, with ping-pong/shm/go-go/8B/max/wait=block and with ping-pong/shm/go-go/8B/max: "; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "ping-pong/uds/go-go/8B/max would be a side of two pairs, with ping-pong/shm/go-go/8B/max/wait=block and with " +
+		"ping-pong/shm/go-go/8B/max: "; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 	shm := slices.DeleteFunc(s.Cells, func(c results.Cell) bool { return c.Transport != "shm" })

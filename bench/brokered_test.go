@@ -113,8 +113,9 @@ func TestBrokerDies(t *testing.T) {
 
 func TestRefusedScopes(t *testing.T) {
 	for spec, says := range map[string]string{
-		"scenario: batch, transport: broker, scope: row":                        `scope: "row" is neither stack nor raw`,
-		"scenario: ping-pong, transport: broker, payload: 100":                  "scope=stack of broker carries 0, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 65536 B, not 100 B",
+		"scenario: batch, transport: broker, scope: row": `scope: "row" is neither stack nor raw`,
+		"scenario: ping-pong, transport: broker, payload: 100": "scope=stack of broker carries 0, 8, 16, 32, 64, " +
+			"128, 256, 512, 1024, 4096, 65536 B, not 100 B",
 		"scenario: ping-pong, transport: broker, scope: all":                    `scope: "all" is neither stack nor raw`,
 		"scenario: ping-pong, transport: tcp, scope: raw":                       "scope: ping-pong has no such dimension",
 		"scenario: ping-pong, transport: broker, scope: raw, handoff: thread":   "scope=raw hands nothing over",

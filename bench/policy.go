@@ -21,7 +21,8 @@ type Setting struct {
 var Settings = []Setting{
 	{"samples", "samples a cell gets (integer, 1 to 1000)",
 		setInt(1, 1000, func(p *results.Policy) *int { return &p.Samples })},
-	{"precision", "more samples, up to 28, until the 95 % intervals of the median throughput and of p50 are within so much of it (like 3%, 0.1% to 50%)", setPrecision},
+	{"precision", "more samples, up to 28, until the 95 % intervals of the median throughput and of p50 are within so much of it " +
+		"(like 3%, 0.1% to 50%)", setPrecision},
 	{"max-time", "with a precision: no more samples that would take the run beyond this (like 20m, 1s to 720h)",
 		setDuration(time.Second, 720*time.Hour, func(p *results.Policy) *results.Duration { return &p.MaxTime })},
 	{"order", "order of the cells within a round: random, or page for that of netdata/plugin-ipc's page (scenario, transport, rate, server, client)", setOrder},
@@ -29,7 +30,8 @@ var Settings = []Setting{
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.Duration })},
 	{"max-duration", "window of a sample at max rate (like 20s, 10ms to 1h)",
 		setDuration(10*time.Millisecond, time.Hour, func(p *results.Policy) *results.Duration { return &p.MaxDuration })},
-	{"count", "length of each window in operations, instead of its duration; a cycle of pipeline and a block of 1024 lookups count as one (1 to 1000000000)", setCount},
+	{"count", "length of each window in operations, instead of its duration; a cycle of pipeline and a block of 1024 lookups count " +
+		"as one (1 to 1000000000)", setCount},
 	{"warmup", "warm-up before each window: at least so long (like 200ms, 0s to 1s), or so many operations (like 1000)", setWarmup},
 	{"trim", "share of the samples dropped at each end to find the stable core (0 to 0.4)",
 		setFloat(0, 0.4, func(p *results.Policy) *float64 { return &p.Trim })},

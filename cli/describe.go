@@ -73,7 +73,8 @@ func runFacts(r results.Run, env machine.Environment, c chosen) []results.Fact {
 		{Key: "seed", Value: fmt.Sprint(r.Seed)},
 		{Key: "placement", Value: placementText(c)},
 		{Key: "scheduling", Value: schedulingText(p)},
-		{Key: "policy", Value: fmt.Sprintf("%s, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun%s",
+		{Key: "policy", Value: fmt.Sprintf("%s, %s at a fixed rate, %s at max, warm-up from %s; core: %g of the samples dropped at "+
+			"each end, at least %d left, max/min at most %g; delivered at least %g; ramp within a window at most %g; %d rerun%s",
 			samplesText(p), p.Duration, p.MaxDuration, p.Warmup, p.Trim, p.MinCore, p.CoreRatio, p.MinDelivered, p.MaxRamp, p.Reruns, interferenceText(p))},
 		{Key: "order", Value: orderText(p)},
 		{Key: "interval", Value: intervalText(p)},

@@ -115,7 +115,8 @@ func TestResumeSpeed(t *testing.T) {
 	for i := range cells / 4 {
 		payloads = append(payloads, fmt.Sprint(8*(i+1)))
 	}
-	suite := "name: long\nsamples: 1000\nmax-duration: 10ms\nwarmup: 0s\ncalibrate: off\ncells:\n  - scenario: ping-pong\n    transport: [pipe, uds, tcp, shm]\n    payload: [" +
+	suite := "name: long\nsamples: 1000\nmax-duration: 10ms\nwarmup: 0s\ncalibrate: off\ncells:\n  - scenario: ping-pong\n" +
+		"    transport: [pipe, uds, tcp, shm]\n    payload: [" +
 		strings.Join(payloads, ",") + "]\n"
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(suite), 0o600); err != nil {
 		t.Fatal(err)

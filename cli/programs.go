@@ -67,7 +67,8 @@ func (c *chosen) samePrograms(ctx context.Context, run results.Run, plugged []st
 			return err
 		}
 		if sum != was.SHA256 {
-			return fmt.Errorf("the peer %s at %s is another program than the run began with (sha256 %.12s, was %.12s): rows of two programs don't mix", was.Peer, p.Path, sum, was.SHA256)
+			return fmt.Errorf("the peer %s at %s is another program than the run began with (sha256 %.12s, was %.12s): rows of two "+
+				"programs don't mix", was.Peer, p.Path, sum, was.SHA256)
 		}
 	}
 	for _, cell := range c.cells {

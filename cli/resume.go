@@ -127,7 +127,8 @@ func (o *runOptions) retryKeys(dir string, run results.Run) (map[string]bool, er
 	known := []string{results.Unstable, results.Failed, results.Skipped}
 	for _, v := range o.verdict {
 		if results.Publishable(v) {
-			return nil, usagef("--verdict %s: such a row holds, and a retry would put other figures in its place, until somebody likes them: make a new run, and compare", v)
+			return nil, usagef("--verdict %s: such a row holds, and a retry would put other figures in its place, until somebody likes "+
+				"them: make a new run, and compare", v)
 		}
 		if !slices.Contains(known, v) {
 			return nil, usagef("--verdict: unknown verdict %q (want some of %v)", v, known)

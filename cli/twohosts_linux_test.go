@@ -149,7 +149,8 @@ func TestTwoHostsSSH(t *testing.T) {
 	}
 	write("authorized", string(public))
 	port := freePort(t)
-	conf := write("sshd_config", fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\n", port, dir, dir))
+	conf := write("sshd_config", fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\n"+
+		"StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\n", port, dir, dir))
 	if os.Geteuid() == 0 {
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // it wants an empty folder there
 			t.Fatal(err)
@@ -165,7 +166,8 @@ func TestTwoHostsSSH(t *testing.T) {
 		server.Process.Kill()
 		server.Wait()
 	})
-	client := write("ssh_config", fmt.Sprintf("Host there\n HostName 127.0.0.1\n Port %d\n IdentityFile %s/user\n UserKnownHostsFile %s/known\n StrictHostKeyChecking accept-new\n BatchMode yes\n", port, dir, dir))
+	client := write("ssh_config", fmt.Sprintf("Host there\n HostName 127.0.0.1\n Port %d\n IdentityFile %s/user\n"+
+		" UserKnownHostsFile %s/known\n StrictHostKeyChecking accept-new\n BatchMode yes\n", port, dir, dir))
 	ssh := "ssh -F " + client + " there"
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		out, err := exec.Command("ssh", "-F", client, "there", "true").CombinedOutput()

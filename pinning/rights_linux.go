@@ -63,10 +63,12 @@ func rtRights(priority int, err error) error {
 	}
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_RTPRIO, &limit) == nil && limit.Cur < uint64(priority) && !capable(unix.CAP_SYS_NICE) {
-		return fmt.Errorf("SCHED_FIFO at priority %d needs CAP_SYS_NICE or RLIMIT_RTPRIO of %d, and the limit is %d (run as root, or raise rtprio in /etc/security/limits.conf)",
+		return fmt.Errorf("SCHED_FIFO at priority %d needs CAP_SYS_NICE or RLIMIT_RTPRIO of %d, and the limit is %d (run as root, or "+
+			"raise rtprio in /etc/security/limits.conf)",
 			priority, priority, limit.Cur)
 	}
-	return fmt.Errorf("SCHED_FIFO at priority %d is refused by the kernel: perhaps this cgroup has no real-time budget (cpu.rt_runtime_us), or the sandbox forbids it", priority)
+	return fmt.Errorf("SCHED_FIFO at priority %d is refused by the kernel: perhaps this cgroup has no real-time budget "+
+		"(cpu.rt_runtime_us), or the sandbox forbids it", priority)
 }
 
 // CheckLock tells why processes can't lock all of their memory, in one line with the way out; nil where they can.

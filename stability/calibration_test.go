@@ -97,7 +97,8 @@ func TestDisturbedSamplesAndCalibrations(t *testing.T) {
 	}
 	if !slices.Equal(texts, []string{
 		"disturbed: 1 disturbed (steal up to 5.0 %, other processes up to 25.0 % of the CPUs' time), measured again: samples.jsonl line 4 (round 1)",
-		"disturbed: 1 disturbed (steal up to 5.0 %, other processes up to 25.0 % of the CPUs' time), not measured again, since the run's budget for that was used up: samples.jsonl line 11 (round 4)",
+		"disturbed: 1 disturbed (steal up to 5.0 %, other processes up to 25.0 % of the CPUs' time), not measured again, since the " +
+			"run's budget for that was used up: samples.jsonl line 11 (round 4)",
 	}) {
 		t.Errorf("%q", texts)
 	}

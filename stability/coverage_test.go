@@ -35,7 +35,8 @@ type kind struct{ share, t, tDev, p, pDev, against float64 }
 var noises = []noise{
 	{name: "steady", from: "ping-pong over the broker's raw hop on a quiet machine: deviation 1.3 to 3 %",
 		kinds: []kind{{share: 1, tDev: 0.02, pDev: 0.01, against: 0.8}}},
-	{name: "spiky", from: "28 rounds of pipe, uds, tcp and nng-ipc on a loaded machine, without what a whole round had in common: 8 to 10 %, and 1 sample in 14 slower by a third on average, its p50 hardly",
+	{name: "spiky", from: "28 rounds of pipe, uds, tcp and nng-ipc on a loaded machine, without what a whole round had in common: " +
+		"8 to 10 %, and 1 sample in 14 slower by a third on average, its p50 hardly",
 		kinds: []kind{{share: 0.93, tDev: 0.09, pDev: 0.05, against: 0.8}, {share: 0.07, t: -0.45, tDev: 0.2, p: 0.1, pDev: 0.1}}},
 	{name: "bimodal", from: "shm at max in the same run: 2 of 25 samples 2 to 3.5 times as fast, with 0.28 of the p50",
 		kinds: []kind{{share: 0.92, tDev: 0.15, pDev: 0.03}, {share: 0.08, t: 1, tDev: 0.3, p: -1.27, pDev: 0.03}}},
@@ -220,7 +221,8 @@ func TestCoverageWhenStopping(t *testing.T) {
 	list, names := settings()
 	var models, table strings.Builder
 	models.WriteString("| noise | q80/q20 | taken from |\n|---|---:|---|\n")
-	table.WriteString("| noise | setting | samples a cell | precise | throughput | p50 | of all times | published | and right |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n")
+	table.WriteString("| noise | setting | samples a cell | precise | throughput | p50 | of all times | published | and right |\n" +
+		"|---|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	share := func(k, of int) string {
 		if of == 0 {
 			return "–"

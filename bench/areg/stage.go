@@ -100,7 +100,8 @@ func configure(own []byte, port int) []byte {
 		{"log", "enable::file", "log::*::enable::file = false"},
 	}
 	if len(bytes.TrimSpace(own)) == 0 {
-		own = []byte("config::*::version = 2.0.0\nservice::*::list = router\nrouter::*::service = mtrouter\nrouter::*::connect = tcpip\nrouter::*::enable::tcpip = true\n")
+		own = []byte("config::*::version = 2.0.0\nservice::*::list = router\nrouter::*::service = mtrouter\n" +
+			"router::*::connect = tcpip\nrouter::*::enable::tcpip = true\n")
 	}
 	var out bytes.Buffer
 	for l := range bytes.Lines(own) {

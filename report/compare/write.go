@@ -135,13 +135,15 @@ func (r Result) method() []string {
 	if r.Sides != nil {
 		return []string{
 			"change is B / A − 1: the median of the ratios of the two samples of each round, with its interval by order statistics" + r.levels(),
-			fmt.Sprintf("same: the whole interval is within ±%s; better, worse: B is, the interval does not hold 0 %%, and p (Student's paired t, of logarithms, Holm over %s) is at most %g",
+			fmt.Sprintf("same: the whole interval is within ±%s; better, worse: B is, the interval does not hold 0 %%, and p (Student's "+
+				"paired t, of logarithms, Holm over %s) is at most %g",
 				percent(r.Margin), plain.Plural(r.Tests, "test"), alpha),
 		}
 	}
 	return []string{
 		"change is new / old − 1: the median of the ratios of all pairs of samples, with its 95 % interval by ranks",
-		fmt.Sprintf("same: the whole interval is within ±%s; better, worse: the interval does not hold 0 %%, and p (Welch, of logarithms, Holm over %s) is at most %g",
+		fmt.Sprintf("same: the whole interval is within ±%s; better, worse: the interval does not hold 0 %%, and p (Welch, of "+
+			"logarithms, Holm over %s) is at most %g",
 			percent(r.Margin), plain.Plural(r.Tests, "test"), alpha),
 	}
 }

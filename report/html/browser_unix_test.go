@@ -44,7 +44,11 @@ var T = (n) => document.querySelectorAll("table.rows")[n];
 var column = (n, name) => [...T(n).tHead.rows[0].cells].findIndex((c) => c.textContent.trim() === name);
 var values = (n, name) => [...T(n).tBodies[0].rows].filter((r) => !r.hidden).map((r) => r.cells[column(n, name)].textContent);
 var click = (n, name) => { T(n).tHead.rows[0].cells[column(n, name)].querySelector("button").click(); return values(n, name); };
-var choose = (name, v) => { const s = document.querySelector("select[aria-label=" + name + "]"); s.value = v; s.dispatchEvent(new Event("input", {bubbles: true})); };
+var choose = (name, v) => {
+	const s = document.querySelector("select[aria-label=" + name + "]");
+	s.value = v;
+	s.dispatchEvent(new Event("input", {bubbles: true}));
+};
 var type = (v) => { const i = document.getElementById("text"); i.value = v; i.dispatchEvent(new Event("input", {bubbles: true})); };
 0`
 
@@ -96,7 +100,8 @@ func tables(t *testing.T, b *browser) {
 	if !hidden {
 		t.Error("a section without rows is shown")
 	}
-	p.eval(`document.querySelector("button[type=reset]").click(); new Promise((ok) => setTimeout(() => ok(document.getElementById("count").textContent), 20))`, &count)
+	p.eval(`document.querySelector("button[type=reset]").click();
+		new Promise((ok) => setTimeout(() => ok(document.getElementById("count").textContent), 20))`, &count)
 	if count != "101 rows" {
 		t.Errorf("after Clear: %q", count)
 	}
@@ -125,7 +130,8 @@ func phone(t *testing.T, b *browser) {
 			Page, Text, Contrast float64
 		}
 		p.eval(`(() => {
-			const light = (c) => { const [r, g, b] = c.match(/\d+/g).map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+			const linear = (v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; };
+			const light = (c) => { const [r, g, b] = c.match(/\d+/g).map(linear); return .2126 * r + .7152 * g + .0722 * b; };
 			const paper = light(getComputedStyle(document.body).backgroundColor);
 			const ratios = [...document.querySelectorAll("p, h2, td, th, summary, figure text")].map((e) => {
 				const s = getComputedStyle(e), ink = light(e instanceof SVGElement ? s.fill : s.color);
