@@ -196,9 +196,10 @@ func (g group) comparison(b *strings.Builder, refs *references) {
 	if with {
 		head = append(head, refHead...)
 	}
-	var lines [][]string
+	tableHead(b, head, 2)
+	c := make([]string, 0, len(head))
 	for _, r := range g.rows {
-		c := []string{pairMark(r.Row) + cell(who(r.Row)), cell(r.Verdict)}
+		c = append(c[:0], pairMark(r.Row)+cell(who(r.Row)), cell(r.Verdict))
 		for _, m := range metrics {
 			v := m.text(m.of(r.Row))
 			if winners[m.name] == r.Row {
@@ -212,7 +213,7 @@ func (g group) comparison(b *strings.Builder, refs *references) {
 		if with {
 			c = append(c, refs.cells(r.Row)...)
 		}
-		lines = append(lines, c)
+		safeLine(b, c)
 	}
-	markdownTable(b, head, 2, lines)
+	b.WriteString("\n")
 }

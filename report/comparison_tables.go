@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -59,7 +58,7 @@ func verdictOf(m metric, d duel) string {
 	if m.higher {
 		unit = "/s"
 	}
-	return fmt.Sprintf("%s %s%s (%s) vs %s", cell(who(d.best)), signed(best-second, m.text), unit, share(best, second), cell(who(d.second)))
+	return cell(who(d.best)) + " " + signed(best-second, m.text) + unit + " (" + share(best, second) + ") vs " + cell(who(d.second))
 }
 
 func signed(v float64, text func(results.Num) string) string {
@@ -76,9 +75,9 @@ func share(a, b float64) string {
 	}
 	v := (a/b - 1) * 100
 	if v < 0 {
-		return fmt.Sprintf("−%.0f %%", -v)
+		return "−" + fixed(-v, 0) + " %"
 	}
-	return fmt.Sprintf("+%.0f %%", v)
+	return "+" + fixed(v, 0) + " %"
 }
 
 // sensitivity follows each transport over its payloads.
@@ -111,7 +110,7 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 		return
 	}
 	where := onMachine(rows)
-	var lines [][]string
+	tableHead(b, []string{"Scenario", "Transport", "Payload B", "min", "p50", "mean", "p50 against the smallest"}, 2)
 	for _, k := range order {
 		v := byKey[k]
 		slices.SortStableFunc(v, func(a, b *results.Row) int { return cmp.Compare(a.Payload.Or(0), b.Payload.Or(0)) })
@@ -121,56 +120,58 @@ func sensitivity(b *strings.Builder, rows []results.Row) {
 				first, p50 := v[0].P50Us.Or(0), r.P50Us.Or(0)
 				delta = signed(p50-first, micros2) + " (" + share(p50, first) + ")"
 			}
-			lines = append(lines, []string{cell(k.scenario + ", " + perSecond(k.rate) + ", " + latencyName(k.latency) + where(r)), cell(k.who), r.Payload.String(),
+			safeLine(b, []string{cell(k.scenario + ", " + perSecond(k.rate) + ", " + latencyName(k.latency) + where(r)), cell(k.who), r.Payload.String(),
 				micros2(r.MinUs), micros2(r.P50Us), micros2(r.MeanUs), delta})
 		}
 	}
-	markdownTable(b, []string{"Scenario", "Transport", "Payload B", "min", "p50", "mean", "p50 against the smallest"}, 2, lines)
+	b.WriteString("\n")
 }
 
 // reliability shows how each row behaves at full speed.
 func reliability(b *strings.Builder, all []group, where func(*results.Row) string) {
-	var lines [][]string
+	all = atMax(all)
+	if len(all) == 0 {
+		b.WriteString(noneAtMax)
+		return
+	}
+	tableHead(b, []string{"Scenario, payload B", "Transport", "Status", "mean", "p99", "p99/p50", "lost", "drift %", "samples max/min"}, 3)
 	for _, g := range all {
-		if g.rate != "max" {
-			continue
-		}
 		for _, r := range g.rows {
 			tail := ""
 			if p50, p99 := r.P50Us.Or(0), r.P99Us.Or(0); p50 > 0 && p99 > 0 {
-				tail = fmt.Sprintf("%.1f", p99/p50)
+				tail = fixed(p99/p50, 1)
 			}
 			status := verdictText(r.Row)
 			if r.Reason != "" {
 				status += ": " + r.Reason
 			}
-			lines = append(lines, []string{cell(r.Scenario + " " + r.Payload.String() + where(r.Row)), pairMark(r.Row) + cell(who(r.Row)), cell(status),
+			safeLine(b, []string{cell(r.Scenario + " " + r.Payload.String() + where(r.Row)), pairMark(r.Row) + cell(who(r.Row)), cell(status),
 				micros2(r.MeanUs), micros2(r.P99Us), tail, r.Lost.String(), exact(r.DriftPct, 1), exact(r.RawRatio, 2)})
 		}
 	}
-	if len(lines) == 0 {
-		b.WriteString("Nothing was measured at maximum rate.\n\n")
-		return
-	}
-	markdownTable(b, []string{"Scenario, payload B", "Transport", "Status", "mean", "p99", "p99/p50", "lost", "drift %", "samples max/min"}, 3, lines)
+	b.WriteString("\n")
+}
+
+const noneAtMax = "Nothing was measured at maximum rate.\n\n"
+
+// atMax are the groups at full speed.
+func atMax(all []group) []group {
+	return slices.DeleteFunc(slices.Clone(all), func(g group) bool { return g.rate != "max" })
 }
 
 // throughputs shows operations and bytes per second at full speed.
 func throughputs(b *strings.Builder, all []group, where func(*results.Row) string) {
-	var lines [][]string
+	all = atMax(all)
+	if len(all) == 0 {
+		b.WriteString(noneAtMax)
+		return
+	}
+	tableHead(b, []string{"Scenario", "Transport", "Payload B", "per second", "interval", "messages/s", "MB/s", "CPU %"}, 2)
 	for _, g := range all {
-		if g.rate != "max" {
-			continue
-		}
 		for _, r := range g.rows {
-			lines = append(lines, []string{cell(r.Scenario + where(r.Row)), pairMark(r.Row) + cell(who(r.Row)), r.Payload.String(), count(r.Throughput),
+			safeLine(b, []string{cell(r.Scenario + where(r.Row)), pairMark(r.Row) + cell(who(r.Row)), r.Payload.String(), count(r.Throughput),
 				span(r.ThroughputLo, r.ThroughputHi, count), count(r.MessagesPerS), exact(r.MBPerS, 1), cpu(r.Row, r.TotalCPU, 0)})
 		}
 	}
-	if len(lines) == 0 {
-		b.WriteString("Nothing was measured at maximum rate.\n\n")
-		return
-	}
-	markdownTable(b, []string{"Scenario", "Transport", "Payload B", "per second", "interval", "messages/s", "MB/s", "CPU %"}, 2, lines)
-	b.WriteString("MB is 10^6 bytes of payload received.\n\n")
+	b.WriteString("\nMB is 10^6 bytes of payload received.\n\n")
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"msgbench/report/internal/plain"
@@ -70,13 +69,23 @@ const reading = `- Every cell ran in fresh processes, several times, %s; a row j
 // readingOf explains what only some runs have: rows of programs that are not ours.
 func readingOf(rows []results.Row) string {
 	text := ""
-	if slices.ContainsFunc(rows, func(r results.Row) bool { return r.OfProcesses() }) {
+	if anyRow(rows, (*results.Row).OfProcesses) {
 		text += "- ≤ before a CPU figure: of the whole processes, with what they used for connecting and warming up.\n"
 	}
-	if slices.ContainsFunc(rows, func(r results.Row) bool { return r.Loop == results.Pausing }) {
+	if anyRow(rows, func(r *results.Row) bool { return r.Loop == results.Pausing }) {
 		text += "- Pausing loop: a program that is not ours sleeps between two messages; its rate is no maximum.\n"
 	}
 	return text
+}
+
+// anyRow is slices.ContainsFunc without a copy of each row, which is large.
+func anyRow(rows []results.Row, is func(*results.Row) bool) bool {
+	for i := range rows {
+		if is(&rows[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // order is that of the cells within a round.
@@ -141,8 +150,9 @@ func (g group) markdown(b *strings.Builder, refs *references) {
 	}
 	safeLine(b, head)
 	safeLine(b, align)
+	c := make([]string, 0, len(head))
 	for _, r := range g.rows {
-		c := []string{r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count)}
+		c = append(c[:0], r.rankString(), r.name(), count(r.Throughput), span(r.ThroughputLo, r.ThroughputHi, count))
 		if lossy {
 			c = append(c, count(r.MessagesPerS), lostPct(r.Row))
 		}
@@ -207,6 +217,15 @@ func safeLine(b *strings.Builder, cells []string) {
 
 // markdownTable writes a table of cells that are safe already, the first columns, as many as left says, aligned left.
 func markdownTable(b *strings.Builder, head []string, left int, rows [][]string) {
+	tableHead(b, head, left)
+	for _, r := range rows {
+		safeLine(b, r)
+	}
+	b.WriteString("\n")
+}
+
+// tableHead begins a table, of which safeLine writes the rows.
+func tableHead(b *strings.Builder, head []string, left int) {
 	safeLine(b, head)
 	align := make([]string, len(head))
 	for i := range align {
@@ -216,10 +235,6 @@ func markdownTable(b *strings.Builder, head []string, left int, rows [][]string)
 		}
 	}
 	safeLine(b, align)
-	for _, r := range rows {
-		safeLine(b, r)
-	}
-	b.WriteString("\n")
 }
 
 // cell makes text safe within a table: a CSV may come from anywhere.

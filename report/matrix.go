@@ -187,17 +187,18 @@ func pairs(b *strings.Builder, rows []*results.Row, refs *references) {
 		}
 		fmt.Fprintf(b, "p50, p95 and p99: %s.\n\n", cell(strings.Join(kinds, ", ")))
 	}
-	lines := make([][]string, len(rows))
-	for i, r := range rows {
+	tableHead(b, head, 2)
+	c := make([]string, 0, len(head))
+	for _, r := range rows {
 		p50, p95, p99 := service(r)
-		c := []string{pairMark(r) + cell(r.Client), cell(r.Server), throughputOrVerdict(r),
-			exact(p50, 3), exact(p95, 3), exact(p99, 3), percent(r.ClientCPU), percent(r.ServerCPU), percent(r.TotalCPU)}
+		c = append(c[:0], pairMark(r)+cell(r.Client), cell(r.Server), throughputOrVerdict(r),
+			exact(p50, 3), exact(p95, 3), exact(p99, 3), percent(r.ClientCPU), percent(r.ServerCPU), percent(r.TotalCPU))
 		if response {
-			var x results.Row
-			if r.Latency == results.Response {
-				x = *r
+			p50, p95, p99 := r.P50Us, r.P95Us, r.P99Us
+			if r.Latency != results.Response {
+				p50, p95, p99 = results.Num{}, results.Num{}, results.Num{}
 			}
-			c = append(c, exact(x.P50Us, 3), exact(x.P95Us, 3), exact(x.P99Us, 3))
+			c = append(c, exact(p50, 3), exact(p95, 3), exact(p99, 3))
 		}
 		if brokered {
 			c = append(c, percent(r.BrokerCPU))
@@ -208,9 +209,9 @@ func pairs(b *strings.Builder, rows []*results.Row, refs *references) {
 		if with {
 			c = append(c, refs.cells(r)...)
 		}
-		lines[i] = c
+		safeLine(b, c)
 	}
-	markdownTable(b, head, 2, lines)
+	b.WriteString("\n")
 }
 
 // lookup is the table of a scenario that has neither a server nor a latency.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"msgbench/results"
@@ -15,7 +14,19 @@ type validation struct {
 	expected int
 	groups   []*expectation
 	byName   map[[2]string]*expectation // name and rate
-	faults   []string
+	faults   []string                   // the first of them
+	more     int                        // beyond those
+}
+
+// mostFaults is how many are named.
+const mostFaults = 50
+
+func (v *validation) fault(format string, args ...any) {
+	if len(v.faults) == mostFaults {
+		v.more++
+		return
+	}
+	v.faults = append(v.faults, fmt.Sprintf(format, args...))
 }
 
 // expectation is the cells of one scenario, transport and rate.
@@ -57,21 +68,21 @@ func validate(d Document) validation {
 		}
 		switch {
 		case seen[r.Cell] == 2:
-			v.faults = append(v.faults, fmt.Sprintf("`%s`: stands there more than once", code(r.Cell)))
+			v.fault("`%s`: stands there more than once", code(r.Cell))
 		case seen[r.Cell] > 2:
 		case v.known && !ok:
-			v.faults = append(v.faults, fmt.Sprintf("`%s`: not expected%s", code(r.Cell), unknownPeers(r, peers)))
+			v.fault("`%s`: not expected%s", code(r.Cell), unknownPeers(r, peers))
 		case r.Verdict == results.Failed || r.Verdict == results.Skipped:
-			v.faults = append(v.faults, fmt.Sprintf("`%s`: %s: %s", code(r.Cell), r.Verdict, cell(r.Reason)))
+			v.fault("`%s`: %s: %s", code(r.Cell), r.Verdict, cell(r.Reason))
 		case short(r) != "":
-			v.faults = append(v.faults, fmt.Sprintf("`%s`: %s", code(r.Cell), short(r)))
+			v.fault("`%s`: %s", code(r.Cell), short(r))
 		default:
 			w.group.actual++
 		}
 	}
 	for _, c := range plan {
 		if seen[c.Key()] == 0 {
-			v.faults = append(v.faults, fmt.Sprintf("`%s`: missing", code(c.Key())))
+			v.fault("`%s`: missing", code(c.Key()))
 		}
 	}
 	return v
@@ -82,7 +93,7 @@ func planOf(d Document) []results.Cell {
 	if d.Run != nil {
 		return d.Run.Cells
 	}
-	if len(d.Rows) == 0 || slices.ContainsFunc(d.Rows, func(r results.Row) bool { return r.Source != sourceNetipc }) {
+	if len(d.Rows) == 0 || anyRow(d.Rows, func(r *results.Row) bool { return r.Source != sourceNetipc }) {
 		return nil
 	}
 	return netipcMatrix(netipcBase(d.Rows))
@@ -148,13 +159,11 @@ func (v validation) markdown(b *strings.Builder) {
 	}
 	markdownTable(b, []string{"Scenario", "Target RPS", "Expected Rows", "Actual Rows"}, 1, rows)
 	b.WriteString("Target 0 is max. Rows are compared by their keys; actual rows are expected ones that have figures.\n\n")
-	const most = 50
-	for i, f := range v.faults {
-		if i == most {
-			fmt.Fprintf(b, "- and %d more\n", len(v.faults)-most)
-			break
-		}
+	for _, f := range v.faults {
 		fmt.Fprintf(b, "- %s\n", f)
+	}
+	if v.more > 0 {
+		fmt.Fprintf(b, "- and %d more\n", v.more)
 	}
 	if len(v.faults) > 0 {
 		b.WriteString("\n")

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -109,7 +108,7 @@ func Legend(rows []results.Row) string {
 	if k := n[results.Skipped]; k > 0 {
 		parts = append(parts, plural(k, "cell")+" skipped")
 	}
-	if slices.ContainsFunc(rows, func(r results.Row) bool { return r.OfProcesses() && r.TotalCPU.OK() }) {
+	if anyRow(rows, func(r *results.Row) bool { return r.OfProcesses() && r.TotalCPU.OK() }) {
 		parts = append(parts, "≤ CPU of whole processes, with their warm-up")
 	}
 	return strings.Join(parts, "; ")
