@@ -73,16 +73,7 @@ func TestPairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := r.Cells[0]
-			if c.Outcome != tt.outcome || c.Reason != tt.reason {
-				t.Errorf("%s %q, want %s %q (ratio %g, %g to %g, p %g)", c.Outcome, c.Reason, tt.outcome, tt.reason, c.Ratio, c.Lo, c.Hi, c.P)
-			}
-			if fails := len(r.Beyond(0.05)) > 0; fails != tt.fails {
-				t.Errorf("beyond 5 %%: %v, want %v (%g to %g)", fails, tt.fails, c.Lo, c.Hi)
-			}
-			if broken := len(r.Broken()) > 0; broken != (tt.name == "B failed") {
-				t.Errorf("broken: %v", broken)
-			}
+			checkFirst(t, r, tt.outcome, tt.reason, tt.fails, tt.name == "B failed")
 		})
 	}
 	// What the pairs tell apart, two runs with such a drift could not.
