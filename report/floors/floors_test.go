@@ -191,6 +191,7 @@ func TestBindErrors(t *testing.T) {
 	for _, tt := range []struct{ yaml, want string }{
 		{one("cell: nothing/*; metric: throughput; min: 1"), `f.yaml:2: floor "x" matches none of the 2 cells of run`},
 		{one("match: {transport: uds}; metric: throughput; min: 1"), `f.yaml:2: floor "x" matches none of the 2 cells of run`},
+		{one("match: {transport: [shm, zmqtcp]}; metric: throughput; min: 1"), `f.yaml:3: floor "x": no cell of run has transport zmqtcp`},
 		{one("match: {transprt: shm}; metric: throughput; min: 1"), `f.yaml:3: floor "x": unknown field "transprt" (here there are scenario, transport, client, server, payload_bytes, target_rps, wait)`},
 		{one("match: {transport: shm}; relative_to: {transport: uds}; metric: throughput; min: 1"),
 			`f.yaml:2: floor "x": relative_to matches none of the cells of run: there is no ping-pong/shm/go-go/8B/max with transport uds`},
@@ -300,8 +301,10 @@ func TestExample(t *testing.T) {
 	}
 	shm, lookup := pp("shm", 8, 0, 2e6, 2e6, 2e6, 2e6, 2e6), pp("-", results.NoPayload, 0, 2e7, 2e7, 2e7, 2e7, 2e7)
 	shm.Client, shm.Server = "c", "rust"
+	back := pp("shm", 8, 0, 2e6, 2e6, 2e6, 2e6, 2e6)
+	back.Client, back.Server = "rust", "c"
 	lookup.Scenario = "lookup"
-	r := check(t, load(t, shm, pp("pipe", 8, 0, 5, 5, 5, 5, 5), lookup), string(data))
+	r := check(t, load(t, shm, back, pp("pipe", 8, 0, 5, 5, 5, 5, 5), lookup), string(data))
 	if r.Count(Pass) != 3 {
 		t.Errorf("%s", asText(r))
 	}

@@ -48,6 +48,15 @@ func (b *bound) bind(set *source.Set) error {
 			return &lineError{f.Line, fmt.Sprintf("floor %q: unknown field %q (here there are %s)", b.Name, f.Name, strings.Join(known, ", "))}
 		}
 	}
+	// One value of several that no cell has would be left out without a word: it is a mistake as a floor without a cell is.
+	for _, f := range b.Match {
+		for _, v := range f.Values {
+			has := func(c source.Cell) bool { return field(c.Cell, f.Name) == v }
+			if len(f.Values) > 1 && !slices.ContainsFunc(set.Cells, has) {
+				return &lineError{f.Line, fmt.Sprintf("floor %q: no cell of %s has %s %s", b.Name, set.Path, f.Name, v)}
+			}
+		}
+	}
 	related := 0
 	for i := range set.Cells {
 		c := &set.Cells[i]
