@@ -67,7 +67,8 @@ func ReachHost(ctx context.Context, name string, command []string, address strin
 	if err := json.Unmarshal(rest, &info); !ok || err != nil {
 		return nil, fmt.Errorf("%s: --host printed %q where %q was expected", name, shorten(string(said), 60), protocol.Host)
 	}
-	h.Machine, h.Boot, h.Kernel, h.CPU, h.Topology = info.Machine, info.Boot, info.Kernel, info.CPU, info.Topology
+	h.Machine, h.Boot, h.Installation = info.Machine, info.Boot, info.Installation
+	h.Kernel, h.CPU, h.Topology = info.Kernel, info.CPU, info.Topology
 	h.Here = h.Boot != "" && h.Boot == machine.Boot()
 	return h, nil
 }

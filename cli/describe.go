@@ -27,7 +27,8 @@ func describeRun(ctx context.Context, c chosen) (results.Run, error) {
 	r := results.Run{
 		Version: results.FormatVersion, Created: time.Now().UTC().Truncate(time.Second), Msgbench: env.Msgbench,
 		CommandLine: append([]string{"msgbench"}, os.Args[1:]...), Suite: c.suite.Name, Seed: c.seed, Pin: c.plan.String(),
-		Policy: c.policy, Cells: c.cells, Machine: c.machine(env.Name()), Boot: machine.Boot(), Environment: data, AB: c.ab,
+		Policy: c.policy, Cells: c.cells, Machine: c.machine(env.Name()), Boot: machine.Boot(), Installation: machine.Installation(),
+		Environment: data, AB: c.ab,
 	}
 	if c.host != nil {
 		r.Server = &c.host.ServerHost

@@ -130,7 +130,7 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 			return f.Key != "msgbench" && f.Key != "suite" && f.Key != "seed" && f.Key != "policy" && f.Key != "order" && f.Key != "interval"
 		})
 		run.Facts = append([]results.Fact{{Key: "machine", Value: run.Machine}}, run.Facts...)
-		run.Environment, run.Boot, run.Server = nil, "", nil
+		run.Environment, run.Boot, run.Installation, run.Server = nil, "", "", nil
 	}
 	run.Facts = withResumed(run.Facts, parts)
 	return run, samples, nil

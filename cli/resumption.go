@@ -21,11 +21,17 @@ const (
 // half of every transport, or two placements. how is howResume or howRetry.
 func (c *chosen) resumption(run results.Run, env machine.Environment, how string) (r results.Resumption, err error) {
 	now := run // its machines as they are
-	now.Boot = machine.Boot()
+	now.Boot, now.Installation = machine.Boot(), machine.Installation()
 	if c.host != nil {
 		now.Server = &c.host.ServerHost
 	}
 	r = results.Resumption{At: time.Now().UTC().Truncate(time.Second), How: how, Boots: now.Boots()}
+	if another(run.Boot, now.Boot, run.Installation, now.Installation) {
+		return r, fmt.Errorf("was measured on another machine, of the kind of this one: rows of two machines don't mix")
+	}
+	if s := run.Server; s != nil && another(s.Boot, now.Server.Boot, s.Installation, now.Server.Installation) {
+		return r, fmt.Errorf("was measured with another server, of the kind of %s now: rows of two machines don't mix", s.Name)
+	}
 	if len(run.Environment) == 0 { // merged from several machines
 		return r, nil
 	}
@@ -53,6 +59,12 @@ func (c *chosen) resumption(run results.Run, env machine.Environment, how string
 	}
 	r.Changed, err = machine.Changes(run.Environment, env)
 	return r, err
+}
+
+// another tells whether a machine is surely not the same as before: not booted anew, but of another installation. One that only
+// has another installation is the same from within a container.
+func another(wasBoot, boot, was, is string) bool {
+	return wasBoot != boot && was != "" && is != "" && was != is
 }
 
 func kernelThere(run results.Run) string {

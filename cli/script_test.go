@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"msgbench/bench/areg/aregtest"
+	"msgbench/machine"
 	"msgbench/pinning"
 )
 
@@ -48,6 +49,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "all":
 				return os.Getenv("MSGBENCH_NEED_PEERS") != "", nil
+			case "installation": // the machine tells whose it is
+				return machine.Installation() != "", nil
 			case "root": // with the rights of one
 				return pinning.CheckRT(1, false) == nil && pinning.CheckLock() == nil, nil
 			}

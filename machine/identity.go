@@ -12,8 +12,19 @@ import (
 // run under one kernel until it is booted again, and nowhere else. They say nothing else of the machine. Empty where the
 // system does not tell.
 func Boot() string {
-	id := reader{os.DirFS("/")}.text("proc/sys/kernel/random/boot_id")
-	if id == "" {
+	return digest(reader{os.DirFS("/")}.text("proc/sys/kernel/random/boot_id"))
+}
+
+// Installation tells the systems of machines of one kind apart: 12 hex digits that stay over boots. Where two differ and Boot does,
+// too, it is another machine; where they are alike it need not be the same one, since images are copied. Empty where the system
+// does not tell.
+func Installation() string {
+	return digest(reader{os.DirFS("/")}.text("etc/machine-id"))
+}
+
+// digest hides an identifier that others may know the machine by.
+func digest(id string) string {
+	if id == "" || id == "uninitialized" {
 		return ""
 	}
 	sum := sha256.Sum256([]byte("msgbench " + id))

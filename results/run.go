@@ -116,6 +116,8 @@ type Run struct {
 	// others of its kind; both are compared, and empty where they are not known.
 	Build string `json:"build,omitempty"`
 	Boot  string `json:"boot,omitempty"`
+	// Installation is that of the machine's system, which stays over boots; empty where it is not known.
+	Installation string `json:"installation,omitempty"`
 	// Server is the host of all processes that listen, where that is another one than the client's.
 	Server *ServerHost `json:"server_host,omitempty"`
 	// Shard is "i/n" where this is one part of a run, and Whole the keys of all its parts; empty for a whole run.
@@ -197,12 +199,13 @@ func (ab *AB) Partner(key string) string {
 
 // ServerHost is another host on which the processes that listen run.
 type ServerHost struct {
-	Name    string   `json:"name"`    // as it was given
-	Command []string `json:"command"` // that starts msgbench there
-	Address string   `json:"address"` // IPv4, that its processes listen on
-	Machine string   `json:"machine"`
-	Boot    string   `json:"boot,omitempty"`
-	Kernel  string   `json:"kernel,omitempty"`
+	Name         string   `json:"name"`    // as it was given
+	Command      []string `json:"command"` // that starts msgbench there
+	Address      string   `json:"address"` // IPv4, that its processes listen on
+	Machine      string   `json:"machine"`
+	Boot         string   `json:"boot,omitempty"`
+	Installation string   `json:"installation,omitempty"`
+	Kernel       string   `json:"kernel,omitempty"`
 }
 
 // Boots tells the machines of a run apart from others of their names, and from themselves after another boot: that of the

@@ -45,11 +45,12 @@ type Description struct {
 
 // HostInfo says what a host is, to a runner on another one.
 type HostInfo struct {
-	Machine  string           `json:"machine"` // in a line
-	Boot     string           `json:"boot,omitempty"`
-	Kernel   string           `json:"kernel,omitempty"`
-	CPU      string           `json:"cpu,omitempty"` // model
-	Topology pinning.Topology `json:"topology"`
+	Machine      string           `json:"machine"` // in a line
+	Boot         string           `json:"boot,omitempty"`
+	Installation string           `json:"installation,omitempty"`
+	Kernel       string           `json:"kernel,omitempty"`
+	CPU          string           `json:"cpu,omitempty"` // model
+	Topology     pinning.Topology `json:"topology"`
 }
 
 // ReadyInfo comes with Ready. A process that listens names its endpoints, each one word, one for each connection.

@@ -89,5 +89,5 @@ func host() (protocol.HostInfo, error) {
 		return protocol.HostInfo{}, err
 	}
 	e := machine.Describe(context.Background(), machine.Options{Topology: &t})
-	return protocol.HostInfo{Machine: e.Name(), Boot: machine.Boot(), Kernel: e.Kernel, CPU: e.CPU.Model, Topology: t}, nil
+	return protocol.HostInfo{Machine: e.Name(), Boot: machine.Boot(), Installation: machine.Installation(), Kernel: e.Kernel, CPU: e.CPU.Model, Topology: t}, nil
 }
