@@ -38,6 +38,7 @@ cells:
 // TestBrokeredFacts looks at what a row tells of the process in the middle.
 func TestBrokeredFacts(t *testing.T) {
 	w := testWorkers(t)
+	w.policy.Count = 200 // however long a busy machine takes for them
 	for _, c := range []struct {
 		scenario, scope, handoffs string
 		request, response         int64
@@ -60,7 +61,8 @@ func TestBrokeredFacts(t *testing.T) {
 				t.Errorf("%s: the %s has %d ns and ran on %v", c.scope, role, m.CPUNs[role], s.Placement[role].Allowed)
 			}
 		}
-		if m.Router["dropped"] != 0 || m.Router["messages"] < 100 || m.Router["user_ns"] <= 0 || m.Facts["router_slow"] != "block" {
+		// The kernel may have seen none of so short a time: TestSpeedBrokered asks for more than 0.
+		if ns, ok := m.Router["user_ns"]; m.Router["dropped"] != 0 || m.Router["messages"] < 400 || !ok || ns < 0 || m.Facts["router_slow"] != "block" {
 			t.Errorf("%s: the router tells %v, %v", c.scope, m.Router, m.Facts)
 		}
 		if ends, middle := s.Placement[results.Client].Asked, s.Placement[results.Broker].Asked; slices.Equal(ends, middle) && len(w.topology.Allowed) > 1 {
@@ -99,7 +101,7 @@ func TestRouted(t *testing.T) {
 func TestBrokerDies(t *testing.T) {
 	w := testWorkers(t)
 	w.policy.MaxDuration = results.Duration(2 * time.Second)
-	t.Setenv(faultVar, "broker:dies after its ready")
+	t.Setenv(faultVar, "broker:dies at its start")
 	cell := testCell("broker", 0)
 	cell.Defaults = map[string]string{"scope": "stack"}
 	s, err := w.Sample(context.Background(), cell)

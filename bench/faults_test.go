@@ -75,7 +75,7 @@ func TestFaultsAreFailedSamples(t *testing.T) {
 		{"server:talks on", `server printed "measuring" after its result`, ""},
 		{"client:talks on", `client printed "measuring" after its result`, ""},
 		{"client:fails on", "client after its result: it broke", ""},
-		{"server:a gibibyte", `server printed "x" after its result`, ""},
+		{"server:64 MiB", `server printed "x" after its result`, ""},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			w := testWorkers(t)
@@ -178,7 +178,7 @@ func TestOneWayResultsThatContradictAreFailedSamples(t *testing.T) {
 func TestNoiseOnStandardErrorIsNoFault(t *testing.T) {
 	w := testWorkers(t)
 	w.limits.grace = 30 * time.Second
-	t.Setenv(faultVar, "client:a gibibyte of noise")
+	t.Setenv(faultVar, "client:64 MiB of noise")
 	s, err := w.Sample(context.Background(), testCell("tcp", 0))
 	if err != nil || s.Outcome == results.Failed {
 		t.Errorf("%s %q %v", s.Outcome, s.Reason, err)

@@ -52,6 +52,8 @@ func faultyWorker(words []string) error {
 		os.Exit(7)
 	case "hangs at once":
 		hang()
+	case "dies at its start":
+		return worker.Main(words, diesAtStart{os.Stdin}, os.Stdout)
 	case "deaf":
 		return worker.Main(words, deafIn{}, os.Stdout)
 	case "nonsense":
@@ -75,6 +77,17 @@ func faultyWorker(words []string) error {
 	return worker.Main(words, os.Stdin, &lineHook{fault: fault, out: os.Stdout})
 }
 
+// diesAtStart ends the process once the runner says start, which it does when all roles are connected.
+type diesAtStart struct{ io.Reader }
+
+func (d diesAtStart) Read(b []byte) (int, error) {
+	n, err := d.Reader.Read(b)
+	if bytes.Contains(b[:n], []byte("start ")) {
+		os.Exit(7)
+	}
+	return n, err
+}
+
 // deafIn is a standard input that never says anything, and never ends.
 type deafIn struct{}
 
@@ -89,8 +102,6 @@ type lineHook struct {
 func (h *lineHook) Write(line []byte) (int, error) {
 	word, _, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 	switch h.fault + " " + word {
-	case "dies after its ready ready":
-		time.AfterFunc(300*time.Millisecond, func() { os.Exit(7) })
 	case "dies in the window measuring":
 		time.AfterFunc(20*time.Millisecond, func() { os.Exit(7) })
 	case "hangs in the window measuring":
@@ -131,14 +142,14 @@ func (h *lineHook) Write(line []byte) (int, error) {
 		line = append(line, "measuring\n"...)
 	case "fails on result":
 		line = append(line, "error {\"reason\":\"it broke\"}\n"...)
-	case "a gibibyte result":
+	case "64 MiB result":
 		h.out.Write(line)
-		for range 1 << 10 {
+		for range 64 {
 			h.out.Write(bytes.Repeat([]byte("x\n"), 1<<19))
 		}
 		line = nil
-	case "a gibibyte of noise measuring":
-		for range 1 << 10 {
+	case "64 MiB of noise measuring":
+		for range 64 {
 			os.Stderr.Write(bytes.Repeat([]byte("x\n"), 1<<19))
 		}
 	case "some latencies result":

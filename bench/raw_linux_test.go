@@ -50,19 +50,13 @@ func TestAgainstRaw(t *testing.T) {
 			var p50, rate []float64
 			for range rounds {
 				rawP50, rawRate := runRaw(t, bin, c.transport, window, 96+c.framing, cpus)
-				s, err := w.Sample(context.Background(), cell)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if s.Outcome != results.OK {
-					t.Fatalf("%s: %s", s.Outcome, s.Reason)
-				}
-				v, ok := s.Measurement.Latency.Quantile(0.5)
+				m := kept(t, w, cell)
+				v, ok := m.Latency.Quantile(0.5)
 				if !ok {
-					t.Fatalf("only %d operations", s.Measurement.Ops)
+					t.Fatalf("only %d operations", m.Ops)
 				}
 				p50 = append(p50, rawP50/float64(v))
-				rate = append(rate, s.Measurement.Throughput()/rawRate)
+				rate = append(rate, m.Throughput()/rawRate)
 			}
 			slices.Sort(p50)
 			slices.Sort(rate)

@@ -194,7 +194,7 @@ var broadcastMutants = map[string]struct {
 // TestBroadcastMutants runs the broadcast part on each mutant, in a process of its own since it must fail.
 func TestBroadcastMutants(t *testing.T) {
 	if name := os.Getenv(mutantEnv); name != "" {
-		deadline = 2 * time.Second
+		deadline = mutantDeadline
 		r := broadcastMutants[name].r
 		runBroadcast(t, &r)
 		return
