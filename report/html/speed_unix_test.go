@@ -3,6 +3,7 @@
 package html
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +29,44 @@ func TestSpeed(t *testing.T) {
 	t.Logf("100,000 rows from CSV to page: %s of processor time", took)
 	if took > 8*time.Second {
 		t.Errorf("100,000 rows take %s of processor time, want about 2.5 s", took)
+	}
+}
+
+// TestBrowserSpeed: 2,000 rows are to open and sort in under 300 ms (docs/performance.md). Other work on the machine only adds,
+// so the best of some tries counts, and it may take twice as long.
+func TestBrowserSpeed(t *testing.T) {
+	const goal, limit = 300, 600
+	b := startBrowser(t)
+	file := write(t, report.Document{Table: example.Many(2000)})
+	best := [3]float64{1e9, 1e9, 1e9}
+	for range 25 {
+		p := b.open(file)
+		var ms [3]float64
+		p.eval(helpers, nil)
+		p.eval(`(() => {
+			const n = performance.getEntriesByType("navigation")[0];
+			const paint = performance.getEntriesByType("paint").map((e) => e.startTime);
+			const open = Math.max(n.loadEventEnd, ...paint) - n.responseStart;
+			const a = performance.now();
+			T(0).tHead.rows[0].cells[column(0, "p50 µs")].querySelector("button").click();
+			document.body.offsetHeight;
+			const b = performance.now();
+			type("zmq 64");
+			document.body.offsetHeight;
+			return [open, b - a, performance.now() - b];
+		})()`, &ms)
+		p.close()
+		if ms[0]+ms[1]+ms[2] < best[0]+best[1]+best[2] {
+			best = ms
+		}
+		if best[0]+best[1] < goal && best[2] < goal {
+			break
+		}
+	}
+	text := fmt.Sprintf("2,000 rows: open %.0f ms, sort %.0f ms, filter %.0f ms", best[0], best[1], best[2])
+	t.Log(text)
+	if best[0]+best[1] >= limit || best[2] >= limit {
+		t.Errorf("%s; want less than %d ms for the first two and for the third, and %d is too much", text, goal, limit)
 	}
 }
 
