@@ -19,11 +19,11 @@ func (e *execution) watch(p *process) {
 	e.died(fmt.Errorf("%s ended: %s", p.label(), p.exitReason()))
 }
 
-// blame looks for the cause of the driver's failure: when another process is the one that broke, the driver only saw the
-// connection end.
-func (e *execution) blame(driver *process, err error) error {
+// blame looks for the cause of a process's failure, that of the driver mostly: when another process is the one that broke, it only
+// saw the connection end.
+func (e *execution) blame(failed *process, err error) error {
 	for _, p := range e.processes {
-		if p == driver {
+		if p == failed {
 			continue
 		}
 		select {

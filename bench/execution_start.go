@@ -71,7 +71,7 @@ func (e *execution) startListening(ctx context.Context, role scenarios.Role, ind
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, e.blame(p, err) // a server dials the broker
 		}
 		if err := p.arrived(ready, role.Conns); err != nil {
 			return nil, err
