@@ -30,7 +30,8 @@ compared at max, the median service time at a fixed rate. Rows that are unstable
 compared: they are unsure.
 
 Exit status: 0; 2 bad usage or input; with --fail-on: 3 a cell is worse by more, with its whole interval; 4 no cell could
-be compared, or the machine changed between the runs, or a cell that was good in OLD failed in NEW.`,
+be compared, or the machine changed between the runs, or a cell that was good in OLD
+failed or was skipped in NEW.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
 				return usagef("%s: want two arguments, OLD and NEW: run directories or CSVs; or one run with --ab", cmd.CommandPath())
@@ -112,9 +113,9 @@ func compared(r compare.Result, margin float64) error {
 	}
 	if broken := r.Broken(); len(broken) > 0 {
 		if r.Sides != nil {
-			return &exitError{exitUnstable, fmt.Errorf("good as A, failed as B: %s", someKeys(broken))}
+			return &exitError{exitUnstable, fmt.Errorf("good as A, failed or skipped as B: %s", someKeys(broken))}
 		}
-		return &exitError{exitUnstable, fmt.Errorf("good in OLD, failed in NEW: %s", someKeys(broken))}
+		return &exitError{exitUnstable, fmt.Errorf("good in OLD, failed or skipped in NEW: %s", someKeys(broken))}
 	}
 	if moved := r.Moved(); moved != "" {
 		return &exitError{exitUnstable, errors.New(moved)}

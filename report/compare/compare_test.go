@@ -98,10 +98,11 @@ func TestOutcomes(t *testing.T) {
 		{"unstable now", pp("shm", 8, 0, steady(500)...), pp("shm", 8, 0, 100, 200, 400, 800, 1600), Unsure, "new is unstable: core 4.00 > 1.35", false},
 		{"failed now", pp("shm", 8, 0, steady(500)...), cell{Cell: pp("shm", 8, 0).Cell, Failed: "server died"}, Unsure, "new is failed: server died", false},
 		{"not measured", pp("shm", 8, 0), pp("shm", 8, 0, steady(500)...), Unsure, "old is skipped: not measured: the run was interrupted", false},
+		{"not measured now", pp("shm", 8, 0, steady(500)...), pp("shm", 8, 0), Unsure, "new is skipped: not measured: the run was interrupted", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := compared(t, 0.05, []cell{tt.old}, []cell{tt.new})
-			checkFirst(t, r, tt.outcome, tt.reason, tt.fails, tt.name == "failed now")
+			checkFirst(t, r, tt.outcome, tt.reason, tt.fails, tt.name == "failed now" || tt.name == "not measured now")
 		})
 	}
 }

@@ -80,11 +80,11 @@ func (r *Result) Beyond(share float64) []Cell {
 	return list
 }
 
-// Broken gives the cells that were good in the old run and failed in the new one.
+// Broken gives the cells that were good in the old run, and failed or were skipped in the new one.
 func (r *Result) Broken() []Cell {
 	var list []Cell
 	for _, c := range r.Cells {
-		if results.Publishable(c.oldRow.Verdict) && c.newRow.Verdict == results.Failed {
+		if results.Publishable(c.oldRow.Verdict) && (c.newRow.Verdict == results.Failed || c.newRow.Verdict == results.Skipped) {
 			list = append(list, c)
 		}
 	}
