@@ -31,15 +31,14 @@ var filterColumns = []struct {
 // key is a value as the filters compare it.
 func key(s string) string { return strings.ReplaceAll(clean(s), "|", "/") }
 
-func keys(r *results.Row) string {
-	var b strings.Builder
+// writeKeys writes the values of a row, for an attribute.
+func writeKeys(b *strings.Builder, r *results.Row) {
 	for i, c := range filterColumns {
 		if i > 0 {
 			b.WriteByte('|')
 		}
-		b.WriteString(key(c.of(r)))
+		b.WriteString(escape(key(c.of(r))))
 	}
-	return b.String()
 }
 
 // filters offer what occurs; one value is no choice, but its place in the keys stays.

@@ -49,11 +49,16 @@ func Page(docs ...report.Document) ([]byte, error) {
 		}
 	}
 	p.Filters = filters(docs)
-	t, err := template.New("page").Parse(pageTemplate)
+	var b bytes.Buffer
+	// What is large goes past the template, which would copy it twice. A template writes what it has before it calls a function.
+	large := func(h template.HTML) template.HTML {
+		b.WriteString(string(h))
+		return ""
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{"large": large}).Parse(pageTemplate)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
 	size := 64 << 10
 	for _, r := range p.Runs {
 		for _, s := range r.Sections {

@@ -113,7 +113,11 @@ func (s *section) markup(rows []*results.Row) template.HTML {
 	var b strings.Builder
 	b.Grow(500 * len(rows))
 	for _, r := range rows {
-		b.WriteString(`<tr class="v-` + escape(clean(r.Verdict)) + `" data-k="` + escape(keys(r)) + `">`)
+		b.WriteString(`<tr class="v-`)
+		b.WriteString(escape(clean(r.Verdict)))
+		b.WriteString(`" data-k="`)
+		writeKeys(&b, r)
+		b.WriteString(`">`)
 		for _, c := range s.Head {
 			f := c.field(r)
 			b.WriteString("<td")
@@ -121,9 +125,12 @@ func (s *section) markup(rows []*results.Row) template.HTML {
 				b.WriteString(` class="t"`)
 			}
 			if f.Sort != "" {
-				b.WriteString(` data-v="` + escape(f.Sort) + `"`)
+				b.WriteString(` data-v="`)
+				b.WriteString(escape(f.Sort))
+				b.WriteByte('"')
 			}
-			b.WriteString(">" + escape(f.Text))
+			b.WriteByte('>')
+			b.WriteString(escape(f.Text))
 		}
 		b.WriteByte('\n')
 	}
@@ -132,8 +139,11 @@ func (s *section) markup(rows []*results.Row) template.HTML {
 
 // escape makes text safe as content and within double quotes.
 func escape(s string) string {
-	if !strings.ContainsAny(s, "&<>\"'\x00") {
-		return s
+	for i := range len(s) {
+		switch s[i] {
+		case '&', '<', '>', '"', '\'', 0:
+			return template.HTMLEscapeString(s)
+		}
 	}
-	return template.HTMLEscapeString(s)
+	return s
 }
