@@ -114,7 +114,7 @@ func (e *execution) run(ctx context.Context) error {
 		if err := p.expect(ctx, protocol.Result, &said, limits.grace); err != nil {
 			return err
 		}
-		if p.host != nil && p.pid() == 0 {
+		if e.seesAllThere(p) {
 			if err := e.seenThere(said.Interference, p.host.Here, took); err != nil {
 				return fmt.Errorf("%s: %w", p.label(), err)
 			}

@@ -22,6 +22,14 @@ func (e *execution) witness() *witness.Witness {
 	return witness.New(e.w.topology, of)
 }
 
+// seesAllThere tells whether a process is on another host, and can look at all of the sample's that are there: else it takes those
+// for somebody else's.
+func (e *execution) seesAllThere(p *process) bool {
+	return p.host != nil && p.pid() == 0 && !slices.ContainsFunc(e.processes, func(x *process) bool {
+		return x.host != nil && x != p && (x.home == nil || x.home.Space == "" || x.home.Space != p.home.Space)
+	})
+}
+
 // seenThere adds what the server has seen of its host, in a sample that took so long. here: that host is this one, on which the two
 // sides can't see each other's processes.
 func (e *execution) seenThere(there *results.Interference, here bool, took time.Duration) error {

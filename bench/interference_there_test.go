@@ -16,9 +16,10 @@ import (
 )
 
 // unseenHost is this machine as a host whose processes the runner can't look at: they tell another PID namespace than its own.
-func unseenHost(t *testing.T) *Host {
+// Where all of them tell the same one, they can look at each other.
+func unseenHost(t *testing.T, space string) *Host {
 	t.Setenv("SERVER", os.Args[0])
-	return loopbackHost(t, hostScript(t, `"$SERVER" "$@" | sed -u 's/"space":"[^"]*"/"space":"elsewhere"/'`)...)
+	return loopbackHost(t, hostScript(t, `"$SERVER" "$@" | sed -u 's/"space":"[^"]*"/"space":"'`+space+`'"/'`)...)
 }
 
 // TestInterferenceThere has another process burn the CPU of a server that only its own host can see.
@@ -27,7 +28,7 @@ func TestInterferenceThere(t *testing.T) {
 	if runtime.GOOS != "linux" || len(w.topology.Allowed) < 2 {
 		t.Skip("only Linux tells, and each side needs a CPU")
 	}
-	w.ServeOn(unseenHost(t))
+	w.ServeOn(unseenHost(t, "elsewhere"))
 	w.policy.MaxDuration = results.Duration(400 * time.Millisecond)
 	pin := func(plan string) {
 		t.Helper()
@@ -76,6 +77,12 @@ func TestInterferenceThere(t *testing.T) {
 	if i := take("tcp"); i.Foreign()+i.Steal() < 0.2 || !disturbed(i, 0.05) {
 		t.Errorf("steal %.2f, foreign %.2f", i.Steal(), i.Foreign())
 	}
+	// Of a server that can't see the broker beside it nothing is taken.
+	w.host = unseenHost(t, "$$")
+	if i := take("broker"); i == nil || len(i.CPUs) == 0 || len(i.ServerCPUs) > 0 {
+		t.Errorf("in PID namespaces of their own: %+v", i)
+	}
+	w.host = unseenHost(t, "elsewhere")
 	pin("none")
 	if i := take("tcp"); i != nil {
 		t.Errorf("two sides that share their CPUs took each other for somebody else: %+v", i)
