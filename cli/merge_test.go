@@ -154,7 +154,7 @@ func TestMergedResumptions(t *testing.T) {
 	a := writeShard(t, filepath.Join(dir, "a"), "1/2", "aa", nil, cells, cells[:1])
 	b := writeShard(t, filepath.Join(dir, "b"), "2/2", "aa", func(r *results.Run) {
 		resume(r, results.Resumption{How: howResume, Boots: "bb"})
-		resume(r, results.Resumption{How: howRetry, Boots: "bb", Changed: []string{"power: mains → battery"}})
+		resume(r, results.Resumption{How: howRetry, Cells: []string{"x"}, Boots: "bb", Changed: []string{"power: mains → battery"}})
 	}, cells, cells[1:])
 	for _, order := range [][]string{{a, b}, {b, a}} {
 		merged := filepath.Join(t.TempDir(), "merged")
@@ -167,7 +167,7 @@ func TestMergedResumptions(t *testing.T) {
 		}
 		for _, want := range []string{
 			"# resumed: shard 2/2: 0001-01-01T00:00:00Z, after the machine was booted anew\n",
-			"# retried: shard 2/2: 0001-01-01T00:00:00Z; changed since the run began: power: mains → battery\n",
+			"# retried: shard 2/2: 0001-01-01T00:00:00Z, 1 of 1 cells; changed since the run began: power: mains → battery\n",
 		} {
 			if strings.Count(string(csv), want) != 1 || strings.Count(string(csv), "00:00:00Z") != 2 {
 				t.Errorf("%s has not once %q:\n%s", order, want, csv[:min(len(csv), 1500)])

@@ -72,6 +72,11 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 		if err != nil {
 			return err
 		}
+		for _, cell := range run.Cells {
+			if keys[cell.Key()] || keys[run.AB.Partner(cell.Key())] {
+				going.Cells = append(going.Cells, cell.Key())
+			}
+		}
 		skip := c.skipReasons()
 		for _, cell := range c.cells {
 			if reason := skip(cell); keys[cell.Key()] && reason != "" {
@@ -82,7 +87,7 @@ func (o *runOptions) goOn(cmd *cobra.Command, args []string, s streams, flag, di
 			return bench.Again(ctx, dir, run, keys, sampler, p)
 		}
 		if !o.quiet {
-			fmt.Fprintf(s.err, "%d cells of %s are measured again\n", len(keys), dir)
+			fmt.Fprintf(s.err, "%d cells of %s are measured again\n", len(going.Cells), dir)
 		}
 	} else if !o.quiet {
 		fmt.Fprintf(s.err, "going on with %s\n", dir)

@@ -79,6 +79,7 @@ func resumptionFact(run results.Run, r results.Resumption) results.Fact {
 	f := results.Fact{Key: resumed, Value: r.At.Format(time.RFC3339)}
 	if r.How == howRetry {
 		f.Key = retried
+		f.Value += fmt.Sprintf(", %d of %d cells", len(r.Cells), len(run.Cells))
 	}
 	if r.Boots != lastBoots(run) {
 		f.Value += ", after the machine was booted anew"

@@ -138,6 +138,8 @@ type Run struct {
 type Resumption struct {
 	At  time.Time `json:"at"`
 	How string    `json:"how"` // resume or retry
+	// Cells are the keys of those that were measured again; of a retry only.
+	Cells []string `json:"cells,omitempty"`
 	// Boots is Run.Boots of the machines by then. Samples that were taken after another boot than the run's first have it.
 	Boots string `json:"boots,omitempty"`
 	// Changed is what of the environment is no longer as the run found it, one change a line.
