@@ -216,3 +216,24 @@ func TestSubscribersStandApart(t *testing.T) {
 		t.Errorf("%q\nwant %q", titles, want)
 	}
 }
+
+// Of a line, only what is unstable is drawn so: the other rows can be relied on.
+func TestOneUnstablePointOfALine(t *testing.T) {
+	table, _ := example.Table() // uds is unstable at 64 B, and not at the other three payloads
+	for _, c := range Of(split(table.Rows), nil) {
+		if c.Kind != ByPayload || !strings.Contains(c.Title, "max rate") || strings.Contains(c.Title, "→") {
+			continue
+		}
+		svg := c.SVG()
+		if !strings.Contains(svg, "~ uds; 8 B: 12") || !strings.Contains(svg, "; 64 B: ~ 12") || strings.Contains(svg, "; 1 KiB: ~ ") {
+			t.Errorf("%s", svg)
+		}
+		_, line, _ := strings.Cut(svg, "<title>~ uds;")
+		line, _, _ = strings.Cut(line, "</g>")
+		if dashed := strings.Count(line, "stroke-dasharray"); dashed != 2 {
+			t.Errorf("%d dashed pieces, want those at either side of 64 B:\n%s", dashed, line)
+		}
+		return
+	}
+	t.Error("no chart by payload at max")
+}

@@ -9,12 +9,15 @@ import (
 type series struct {
 	name     string
 	style    int  // the same in all charts of a document
-	unstable bool // dashed and hollow
+	unstable bool // dashed and hollow, where its values are
 	pts      []sample
 }
 
 // sample is one value of a series; lo and hi are its interval, or 0.
-type sample struct{ x, y, lo, hi float64 }
+type sample struct {
+	x, y, lo, hi float64
+	unstable     bool
+}
 
 func (s series) ink() ink { return inkSeries + ink(s.style%seriesInks) }
 
@@ -69,9 +72,15 @@ func (l lines) draw() *drawing {
 func (l lines) drawSeries(d *drawing, s series, at func(x, v float64) pt) {
 	tip := []string{s.name}
 	var pts []pt
+	var marks [2][]pt // filled and hollow ones
 	for _, p := range s.pts {
 		pts = append(pts, at(p.x, p.y))
-		tip = append(tip, l.xLabel(p.x)+": "+l.yLabel(p.y)+interval(p.lo, p.hi, l.yLabel))
+		kind, mark := 0, ""
+		if p.unstable {
+			kind, mark = 1, "~ "
+		}
+		marks[kind] = append(marks[kind], at(p.x, p.y))
+		tip = append(tip, l.xLabel(p.x)+": "+mark+l.yLabel(p.y)+interval(p.lo, p.hi, l.yLabel))
 	}
 	d.tip(strings.Join(tip, "; "), func() {
 		for _, p := range s.pts {
@@ -80,10 +89,20 @@ func (l lines) drawSeries(d *drawing, s series, at func(x, v float64) pt) {
 				d.line(a.x, a.y, b.x, b.y, s.ink(), 1)
 			}
 		}
-		if len(pts) > 1 {
-			d.path(pts, s.ink(), 2, s.unstable)
+		if len(marks[0]) == 0 || len(marks[1]) == 0 {
+			if len(pts) > 1 {
+				d.path(pts, s.ink(), 2, s.unstable)
+			}
+		} else { // dashed at either side of what is unstable
+			for i := range len(pts) - 1 {
+				d.path(pts[i:i+2], s.ink(), 2, s.pts[i].unstable || s.pts[i+1].unstable)
+			}
 		}
-		d.marks(pts, s.ink(), s.shape(), s.unstable)
+		for kind, list := range marks {
+			if len(list) > 0 {
+				d.marks(list, s.ink(), s.shape(), kind == 1)
+			}
+		}
 	})
 }
 

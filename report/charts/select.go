@@ -20,6 +20,9 @@ type selection struct {
 }
 
 func (s *selection) series(r item, pts ...sample) series {
+	for i := range pts {
+		pts[i].unstable = r.Verdict == results.Unstable
+	}
 	return series{marked(r.Row, r.line), s.styles[r.line], r.Verdict == results.Unstable, pts}
 }
 
@@ -29,7 +32,7 @@ func (s *selection) throughput(rows []item) {
 	for _, r := range rows {
 		speed, lo, hi := r.Speed()
 		if v, ok := speed.Value(); ok && v > 0 && rate(r.Row) == 1e18 {
-			b.rows = append(b.rows, s.series(r, sample{0, v, lo.Or(0), hi.Or(0)}))
+			b.rows = append(b.rows, s.series(r, sample{y: v, lo: lo.Or(0), hi: hi.Or(0)}))
 		}
 	}
 	if len(b.rows) > 1 {
@@ -115,7 +118,7 @@ func (s *selection) median(k Kind, title, what, xName string, rows []item, x fun
 				continue
 			}
 			taken[at] = true
-			line.pts = append(line.pts, sample{at, v, r.P50Lo.Or(0), r.P50Hi.Or(0)})
+			line.pts = append(line.pts, sample{at, v, r.P50Lo.Or(0), r.P50Hi.Or(0), r.Verdict == results.Unstable})
 			line.unstable = line.unstable || r.Verdict == results.Unstable
 		}
 		if len(line.pts) < 2 {
