@@ -44,6 +44,7 @@ func newEngineRun(t *testing.T) *engineRun {
 		t.Skip("the scripts are for a shell")
 	}
 	long(t)
+	t.Parallel()
 	e := &engineRun{dir: t.TempDir()}
 	bin := filepath.Join(e.dir, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
