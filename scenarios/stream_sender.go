@@ -12,6 +12,7 @@ import (
 // streamSender sends the messages of one channel. Those of a schedule take turns: channel i of c has the operations i, i+c, ….
 type streamSender struct {
 	conn        transports.Conn
+	cork        transports.Corker // nil where each message goes by itself
 	p           Params
 	index, step int64
 	every       int64
@@ -35,6 +36,9 @@ func newStreamSender(s *Side, index int) *streamSender {
 	}
 	if s.Params.Rate > 0 {
 		x.lateness = hist.New()
+	}
+	if x.every > 1 {
+		x.cork, _ = x.conn.(transports.Corker)
 	}
 	return x
 }
@@ -98,13 +102,22 @@ func (x *streamSender) window() error {
 	return x.control(kindFinish, 0)
 }
 
-// flood sends as fast as it goes, until that time or until so many are sent. The stamp is the last reading of the clock.
+// flood sends as fast as it goes, until that time or until so many are sent. The stamp is the last reading of the clock. What is
+// sent between two readings may go with one call of the system.
 func (x *streamSender) flood(until, most int64) error {
 	for t := measure.Now(); t < until && x.n < most; {
 		k := min(x.every, most-x.n)
+		if x.cork != nil {
+			x.cork.Cork()
+		}
 		for range k {
 			if err := x.send(t); err != nil {
 				return err
+			}
+		}
+		if x.cork != nil {
+			if err := x.cork.Uncork(); err != nil {
+				return fmt.Errorf("send messages up to %d: %w", x.seq, err)
 			}
 		}
 		x.n += k

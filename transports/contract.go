@@ -186,6 +186,15 @@ type Fields interface {
 	Give(payload []byte) (int, error)
 }
 
+// Corker is a Conn that can send several messages with one call of the system, as frameworks with a queue at the sender do.
+// Only who sends calls it.
+type Corker interface {
+	// Cork lets Send keep messages back until Uncork, or until there are enough for a call.
+	Cork()
+	// Uncork sends what was kept back. Close forgets it.
+	Uncork() error
+}
+
 // Sized is a Conn that tells what messages take on the wire where that is not their envelope and payload.
 type Sized interface {
 	// WireSizes are the mean bytes of a request (or one-way message) and of a response that carry payloads of so many bytes

@@ -132,7 +132,7 @@ func (c *stack) sendCall(method, kind uint32, msg []byte, own transports.Fields)
 		p.Data.Put(payload)
 	}
 	broker.Seal(f, nil)
-	return c.sent(c.stream.WriteBoth(f, nil))
+	return c.write(f, nil)
 }
 
 // base is how many bytes of parameters stand before a payload.

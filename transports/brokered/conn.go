@@ -38,6 +38,8 @@ type wire struct {
 	bg      sync.WaitGroup // calls of withdraw that go on
 	mu      sync.Mutex     // an answer to a heartbeat may come between
 	out     []byte         // the header that all messages share, and room behind it
+	corked  bool
+	kept    []byte // whole frames that are not yet written
 	pong    []byte
 	seq     uint64
 }
@@ -71,7 +73,7 @@ func (x *wire) sendFlat(msg []byte) error {
 		head, body = x.out[:broker.HeaderSize+copy(x.out[broker.HeaderSize:], msg)], nil
 	}
 	broker.Seal(head, body)
-	return x.sent(x.stream.WriteBoth(head, body))
+	return x.write(head, body)
 }
 
 func (x *wire) sent(err error) error {
