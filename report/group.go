@@ -110,7 +110,11 @@ func groups(rows []results.Row) []group {
 	return out
 }
 
+// number is -1 for what is none.
 func number(s string) float64 {
+	if s == "" { // as most are that are compared; the error takes longer than all the rest
+		return -1
+	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return -1

@@ -75,7 +75,7 @@ func loadRun(dir string) (Set, error) {
 
 // withJournal gives the rows of a CSV the samples of the journal beside it, where these are the samples of that row.
 func withJournal(path string, t results.Table) (Set, error) {
-	s := Set{Path: path, Run: results.Run{Facts: t.Facts}}
+	s := Set{Path: path, Run: results.Run{Facts: t.Facts}, Cells: make([]Cell, 0, len(t.Rows))}
 	for _, r := range t.Rows {
 		s.Cells = append(s.Cells, Cell{Judged: stability.Judged{Cell: cellOf(r), Row: r}, NoSamples: "there is no journal beside the CSV"})
 	}
