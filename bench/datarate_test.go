@@ -69,17 +69,20 @@ func TestCeilingOfWorkers(t *testing.T) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	steps := 0
+	steps, measured := 0, 0
 	for _, s := range samples {
-		if s.Outcome == results.Search {
-			steps++
+		if s.Outcome != results.Search {
+			continue
 		}
-		if s.Outcome == results.Search && s.Measurement == nil {
+		steps++
+		if s.Measurement != nil {
+			measured++
+		} else if s.Reason != "no operation in the window" { // in which others had the CPUs
 			t.Errorf("step at %d/s: %s %v", s.Step.Rate, s.Reason, s.Stderr)
 		}
 	}
-	if steps < 4 {
-		t.Errorf("%d steps", steps)
+	if steps < 4 || measured == 0 {
+		t.Errorf("%d steps, %d of them with figures", steps, measured)
 	}
 }
 
