@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"msgbench/bench/protocol"
@@ -58,9 +57,10 @@ func (m *matrix) calibrate(ctx context.Context, attempt int) error {
 		return err
 	}
 	s.Round, s.Attempt = m.round, attempt
+	m.calibrations.Add(s)
 	if s.Reason == "" {
 		c := s.Calibration
-		for _, x := range stability.Calibrations(append(slices.Clone(m.calibrations), s))[0].Series {
+		for _, x := range m.calibrations.Of(c.Of).Series {
 			index := x.Index()
 			switch last := index[len(index)-1]; x.Name {
 			case stability.CacheLine:
@@ -70,7 +70,6 @@ func (m *matrix) calibrate(ctx context.Context, attempt int) error {
 			}
 		}
 	}
-	m.calibrated(s)
 	if err := m.write(s); err != nil {
 		return err
 	}

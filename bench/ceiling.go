@@ -63,19 +63,23 @@ func (m *matrix) ceiling(ctx context.Context, c results.Cell) error {
 	if !ok {
 		return fmt.Errorf("%s: this cell's sampler can't search for a ceiling", c.Key())
 	}
-	samples, err := m.index.Samples(c.Key())
-	if err != nil {
-		return err
-	}
-	search := ceiling.New(startRateOf(samples), MaxRate)
-	place := 0
-	for _, s := range samples {
-		if s.Outcome == results.Search {
-			search.Report(s.Step.Holds)
-			place++
+	var rates []float64
+	var held []bool // of the tries so far
+	for s, err := range m.index.Of(c.Key()) {
+		switch {
+		case err != nil:
+			return err
+		case s.Outcome == results.OK || s.Outcome == results.Rejected:
+			rates = append(rates, s.Measurement.MessagesPerSecond())
+		case s.Outcome == results.Search:
+			held = append(held, s.Step.Holds)
 		}
 	}
-	for ; ; place++ {
+	search := ceiling.New(startRateOf(rates), MaxRate)
+	for _, holds := range held {
+		search.Report(holds)
+	}
+	for place := len(held); ; place++ {
 		rate, ok := search.Next()
 		if !ok {
 			return nil
@@ -117,13 +121,7 @@ func asStep(s *results.Sample, rate int, share float64, window time.Duration) {
 }
 
 // startRateOf is where the search of a cell begins: well below what it does at max, but a few doublings away at most.
-func startRateOf(samples []results.Sample) int {
-	var rates []float64
-	for _, s := range samples {
-		if s.Outcome == results.OK || s.Outcome == results.Rejected {
-			rates = append(rates, s.Measurement.MessagesPerSecond())
-		}
-	}
+func startRateOf(rates []float64) int {
 	if len(rates) == 0 {
 		return startRate
 	}

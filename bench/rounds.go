@@ -15,11 +15,7 @@ func (m *matrix) attempt(ctx context.Context, cells []results.Cell, attempt int)
 	m.at, m.total = 0, 0
 	for look, n := range stability.Looks(m.run.Policy) {
 		if look > 0 {
-			samples, err := m.samplesOf(m.run)
-			if err != nil {
-				return err
-			}
-			keys, err := stability.GoOn(m.run, samples, attempt, look-1)
+			keys, err := stability.GoOn(m.run, m.index, attempt, look-1)
 			if err != nil || len(keys) == 0 {
 				return err
 			}

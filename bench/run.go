@@ -137,12 +137,11 @@ func newMatrix(dir string, r results.Run, s Sampler, p Progress) (*matrix, func(
 		}
 		m.note(x)
 	}
-	calibrations, err := index.Samples(results.CalibrationCell)
-	if err != nil {
-		return nil, nil, errors.Join(err, j.Close())
-	}
-	for _, x := range calibrations {
-		m.calibrated(x)
+	for x, err := range index.Of(results.CalibrationCell) {
+		if err != nil {
+			return nil, nil, errors.Join(err, j.Close())
+		}
+		m.calibrations.Add(x)
 	}
 	return m, j.Close, nil
 }
@@ -165,7 +164,7 @@ type matrix struct {
 	over         map[string]bool // cells with a failed sample: more samples would not change the verdict
 	turns        map[place]turn
 	budget       budget
-	calibrations []results.Sample // that did not fail
+	calibrations stability.Calibrations
 	round        int
 	at           int           // samples of the attempt so far,
 	total        int           // and how many it is known to take
@@ -175,17 +174,9 @@ type matrix struct {
 
 // fallenShort is the cells that the policy wants measured again, whole.
 func (m *matrix) fallenShort(cells []results.Cell) ([]results.Cell, error) {
-	var keys []string
-	for _, part := range stability.Families(m.run) {
-		samples, err := m.samplesOf(part)
-		if err != nil {
-			return nil, err
-		}
-		more, err := stability.Rerun(part, samples)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, more...)
+	keys, err := stability.Rerun(m.run, m.index)
+	if err != nil {
+		return nil, err
 	}
 	again := among(cells, keys)
 	if len(again) > 0 {
@@ -233,26 +224,17 @@ func (m *matrix) cell(ctx context.Context, c results.Cell, attempt int) error {
 		m.note(m.index.Entries[len(m.index.Entries)-1])
 		m.progress.After(s)
 		if m.run.Policy.Precision > 0 && s.Outcome == results.OK {
-			own, err := m.index.Of(c.Key(), attempt)
+			width, err := stability.WidthOf(m.index.Of(c.Key()), attempt)
 			if err != nil {
 				return err
 			}
-			m.progress.Width(stability.WidthOf(c, own))
+			m.progress.Width(width)
 		}
 		if s.Outcome == results.Disturbed {
 			return nil
 		}
 	}
 	return nil
-}
-
-// samplesOf reads the samples of the cells of a part of the run.
-func (m *matrix) samplesOf(part results.Run) ([]results.Sample, error) {
-	keys := make([]string, len(part.Cells))
-	for i, c := range part.Cells {
-		keys[i] = c.Key()
-	}
-	return m.index.Samples(keys...)
 }
 
 // kept is how many samples the journal holds.

@@ -41,13 +41,6 @@ func (m *matrix) note(s results.Entry) {
 	m.turns[at] = t
 }
 
-// calibrated keeps a calibration that did not fail.
-func (m *matrix) calibrated(s results.Sample) {
-	if s.Reason == "" {
-		m.calibrations = append(m.calibrations, s)
-	}
-}
-
 // budget is how many disturbed samples may be measured again. It grows with each round, so that the first rounds can't use up
 // what the last ones need; what a round leaves is the next one's.
 type budget struct {

@@ -118,11 +118,10 @@ func abFacts(ab *results.AB) []results.Fact {
 	}
 }
 
-// printPairs prints the two sides of the run in dir, if it has any, and gives the exit code of --fail-on.
-func (o *runOptions) printPairs(dir string, s streams) error {
-	set, err := source.Load(dir)
-	if err != nil || set.Run.AB == nil {
-		return err
+// printPairs prints the two sides of a run, if it has any, and gives the exit code of --fail-on.
+func (o *runOptions) printPairs(set source.Set, s streams) (err error) {
+	if set.Run.AB == nil {
+		return nil
 	}
 	margin := defaultMargin
 	if o.failOn != "" {

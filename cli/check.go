@@ -84,7 +84,7 @@ func (o *checkOptions) run(ctx context.Context, path string, s streams) error {
 	if err != nil {
 		return usage(err)
 	}
-	set, err := s.loadSet(path)
+	set, err := s.loadSet(path, floors.Columns(list)...)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (o *checkOptions) makeFloors(path string, s streams) error {
 	if !per || err != nil || !(margin >= 0 && margin < 100) {
 		return usagef("--margin %q: want a percentage like 20%%, from 0%% to less than 100%%", o.margin)
 	}
-	set, err := s.loadSet(path)
+	set, err := s.loadSet(path, floors.InitColumns...)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,11 @@ func (s streams) compare(args []string, margin float64) (r compare.Result, err e
 		}
 		return r, nil
 	}
-	old, new, err := s.loadSets(args[0], args[1])
+	old, err := s.loadSet(args[0])
+	if err != nil {
+		return r, err
+	}
+	new, err := s.loadSet(args[1])
 	if err != nil {
 		return r, err
 	}
@@ -143,32 +147,10 @@ func someKeys(cells []compare.Cell) string {
 	return strings.Join(keys, ", ")
 }
 
-// loadSets reads two sets at once: nearly all of the time goes into journals.
-func (s streams) loadSets(a, b string) (source.Set, source.Set, error) {
-	type loaded struct {
-		set source.Set
-		err error
-	}
-	second := make(chan loaded, 1)
-	go func() {
-		set, err := source.Load(b)
-		second <- loaded{set, err}
-	}()
-	first, err := s.loadSet(a)
-	other := <-second
-	if err != nil {
-		return first, other.set, err
-	}
-	if other.err != nil {
-		return first, other.set, usage(other.err)
-	}
-	s.tellCut(other.set)
-	return first, other.set, nil
-}
-
-// loadSet reads a run directory or a CSV with its journal, and says when the journal was cut.
-func (s streams) loadSet(path string) (source.Set, error) {
-	set, err := source.Load(path)
+// loadSet is source.Load, and says when the journal was cut.
+func (s streams) loadSet(path string, columns ...string) (source.Set, error) {
+	frugal()
+	set, err := source.Load(path, columns...)
 	if err != nil {
 		return set, usage(err)
 	}

@@ -47,7 +47,7 @@ func (o *checkOptions) confirmed(ctx context.Context, first floors.Report, set s
 	if err != nil && (!errors.As(err, &e) || e.code == exitInterrupted) {
 		return first, err
 	}
-	rerun, err := source.Load(dir)
+	rerun, err := source.LoadRun(dir, first.Columns()...)
 	if err != nil {
 		return first, err
 	}

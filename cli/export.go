@@ -29,7 +29,7 @@ Exit status: 0; 2 bad usage or input; 4 no row could be written.`,
 			if err := known("--format", format, names); err != nil {
 				return err
 			}
-			set, err := s.loadSet(args[0])
+			set, err := s.loadSet(args[0], export.Columns(format)...)
 			if err != nil {
 				return err
 			}

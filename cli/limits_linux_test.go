@@ -20,7 +20,7 @@ import (
 	"msgbench/results/hist"
 )
 
-var journalLines = flag.Int("limits.lines", 3000, "lines of the journal that TestResumeSpeed resumes")
+var journalLines = flag.Int("limits.lines", 5000, "lines of the journals that TestResumeSpeed and TestReportMemorySpeed make")
 
 // program is this test binary as msgbench.
 func program(t *testing.T, dir string, args ...string) *exec.Cmd {
@@ -106,23 +106,35 @@ func peak(t *testing.T, pid int) int64 {
 	return kib << 10
 }
 
-// A run with a long journal goes on soon, and in little memory: to its first sample 100,000 lines are to take 2 s and 100 MB.
-// Here five times as long is let pass.
-func TestResumeSpeed(t *testing.T) {
+// longRun makes the directory r of a run of 1,000 cells whose journal has about -limits.lines lines, which is all of its samples if
+// it is to be over.
+func longRun(t *testing.T, over bool) (dir string, lines int, size int64) {
+	t.Helper()
 	const cells = 1000
-	dir := t.TempDir()
+	dir = t.TempDir()
 	var payloads []string
 	for i := range cells / 4 {
 		payloads = append(payloads, fmt.Sprint(8*(i+1)))
 	}
-	suite := "name: long\nsamples: 1000\nmax-duration: 10ms\nwarmup: 0s\ncalibrate: off\ncells:\n  - scenario: ping-pong\n" +
-		"    transport: [pipe, uds, tcp, shm]\n    payload: [" +
-		strings.Join(payloads, ",") + "]\n"
+	rounds := max(*journalLines/cells, 1)
+	samples := rounds + 1
+	if over {
+		samples = rounds
+	}
+	suite := fmt.Sprintf("name: long\nsamples: %d\nmax-duration: 10ms\nwarmup: 0s\ncalibrate: off\ncells:\n  - scenario: ping-pong\n"+
+		"    transport: [pipe, uds, tcp, shm]\n    payload: [%s]\n", samples, strings.Join(payloads, ","))
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(suite), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	untilStart(t, program(t, dir, "run", "s.yaml", "--out", "r", "-q", "--events", "-"))
-	lines, size := fakeJournal(t, filepath.Join(dir, "r"), max(*journalLines/cells, 1))
+	lines, size = fakeJournal(t, filepath.Join(dir, "r"), rounds)
+	return dir, lines, size
+}
+
+// A run with a long journal goes on soon, and in little memory: to its first sample 100,000 lines are to take 2 s and 100 MB.
+// Here five times as long is let pass.
+func TestResumeSpeed(t *testing.T) {
+	dir, lines, size := longRun(t, false)
 	cmd := program(t, dir, "run", "--resume", "r", "-q", "--events", "-")
 	took, there := untilStart(t, cmd)
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +32,8 @@ have one name, get numbers.`,
 			if out == "" {
 				return usagef("msgbench merge: --out is missing: the new run directory")
 			}
-			run, samples, err := joinShards(args)
+			frugal()
+			run, parts, err := joinShards(args)
 			if err != nil {
 				return usage(err)
 			}
@@ -41,19 +44,10 @@ have one name, get numbers.`,
 			if err := results.WriteRun(dir, run); err != nil {
 				return err
 			}
-			j, err := results.OpenJournal(filepath.Join(dir, results.JournalFile))
-			if err != nil {
-				return err
+			if err := joinJournals(dir, args, parts); err != nil {
+				return errors.Join(err, os.RemoveAll(dir))
 			}
-			for _, x := range samples {
-				if err := j.Append(x); err != nil {
-					return err
-				}
-			}
-			if err := j.Close(); err != nil {
-				return err
-			}
-			d, err := writeReports(dir)
+			_, d, err := writeReports(dir)
 			if err != nil {
 				return err
 			}
@@ -65,12 +59,47 @@ have one name, get numbers.`,
 	return cmd
 }
 
-// joinShards reads the shards of a run and makes one run of them.
-func joinShards(dirs []string) (run results.Run, samples []results.Sample, err error) {
+// joinJournals writes the samples of all shards into the journal of dir.
+func joinJournals(dir string, dirs []string, parts []results.Run) error {
+	j, err := results.OpenJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return err
+	}
+	order := 0
+	for i, from := range dirs {
+		if err := appendShard(j, filepath.Join(from, results.JournalFile), parts[i], &order); err != nil {
+			return errors.Join(err, j.Close())
+		}
+	}
+	return j.Close()
+}
+
+func appendShard(j *results.Journal, path string, shard results.Run, order *int) error {
+	index, closeIndex, err := results.OpenIndex(path)
+	if err != nil {
+		return usage(err)
+	}
+	for x, err := range index.All() {
+		if err != nil {
+			return usage(errors.Join(err, closeIndex()))
+		}
+		x.Order = *order
+		*order++
+		if x.Calibration != nil {
+			x.Calibration.Of = fmt.Sprintf("shard %s on %s", shard.Shard, shard.Machine)
+		}
+		if err := j.Append(x); err != nil {
+			return errors.Join(err, closeIndex())
+		}
+	}
+	return closeIndex()
+}
+
+// joinShards makes one run of the shards of a run, which it returns too.
+func joinShards(dirs []string) (run results.Run, parts []results.Run, err error) {
 	byKey := map[string]results.Cell{}
 	from := map[string]string{}  // directory by key
 	shard := map[string]string{} // directory by shard
-	var parts []results.Run
 	for i, dir := range dirs {
 		r, err := results.ReadRun(dir)
 		if err != nil {
@@ -96,18 +125,6 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 			from[c.Key()], byKey[c.Key()] = dir, c
 		}
 		parts = append(parts, r)
-		journal := filepath.Join(dir, results.JournalFile)
-		part, _, err := results.ReadJournal(journal)
-		if err != nil {
-			return run, nil, err
-		}
-		for _, x := range part {
-			x.Order = len(samples)
-			if x.Calibration != nil {
-				x.Calibration.Of = fmt.Sprintf("shard %s on %s", r.Shard, r.Machine)
-			}
-			samples = append(samples, x)
-		}
 	}
 	var cells []results.Cell
 	var missing []string
@@ -133,7 +150,7 @@ func joinShards(dirs []string) (run results.Run, samples []results.Sample, err e
 		run.Environment, run.Boot, run.Installation, run.Server = nil, "", "", nil
 	}
 	run.Facts = withResumed(run.Facts, parts)
-	return run, samples, nil
+	return run, parts, nil
 }
 
 // withResumed are the facts of a merged run, with those of all shards that tell when they went on.

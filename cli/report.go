@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -130,6 +131,7 @@ func load(path string) (report.Document, error) {
 		return report.Document{}, err
 	}
 	if info.IsDir() {
+		frugal()
 		return loadRun(path)
 	}
 	t, err := readTable(path)
@@ -145,28 +147,23 @@ func readTable(path string) (results.Table, error) {
 	return t, err
 }
 
+// frugal has garbage collected when it is half of what is in use, not as much, for commands that read journals or go on for
+// hours: a little more time for less memory.
+func frugal() { debug.SetGCPercent(50) }
+
 // loadRun makes the document of a run from its journal.
-func loadRun(dir string) (d report.Document, err error) {
-	run, err := results.ReadRun(dir)
+func loadRun(dir string) (report.Document, error) {
+	set, err := source.LoadRun(dir)
 	if err != nil {
-		return d, err
+		return report.Document{}, err
 	}
-	journal := filepath.Join(dir, results.JournalFile)
-	samples, cut, err := results.ReadJournal(journal)
-	if err != nil {
-		return d, err
-	}
-	d.Name, d.Run, d.Facts, d.Cut = filepath.Base(filepath.Clean(dir)), &run, run.Facts, cut
-	cells, err := stability.Judge(run, samples)
-	if err != nil {
-		return d, fmt.Errorf("%s: %w", journal, err)
-	}
-	d.Calibrations = stability.Calibrations(samples)
-	if run.AB != nil {
-		set := source.Set{Path: d.Name, Run: run}
-		for _, c := range cells {
-			set.Cells = append(set.Cells, source.Cell{Judged: c})
-		}
+	return documentOf(set)
+}
+
+func documentOf(set source.Set) (d report.Document, err error) {
+	set.Path = filepath.Base(filepath.Clean(set.Path))
+	d.Name, d.Run, d.Facts, d.Cut, d.Calibrations = set.Path, &set.Run, set.Run.Facts, set.Cut, set.Calibrations
+	if set.Run.AB != nil {
 		sides, err := compare.Pairs(set, defaultMargin)
 		if err != nil {
 			return d, err
@@ -177,16 +174,13 @@ func loadRun(dir string) (d report.Document, err error) {
 		}
 		d.Sides = string(text)
 	}
-	d.Samples = make(map[string][]results.Sample, len(cells))
-	for _, c := range cells {
+	d.Samples = make(map[string][]*stability.Figures, len(set.Cells))
+	for i := range set.Cells {
+		c := &set.Cells[i]
 		d.Rows = append(d.Rows, c.Row)
 		d.Samples[c.Row.Cell] = c.Samples
-	}
-	if d.Notes, err = stability.Notes(run, samples); err != nil {
-		return d, fmt.Errorf("%s: %w", journal, err)
-	}
-	if d.Strips, err = stability.Strips(run, samples); err != nil {
-		return d, fmt.Errorf("%s: %w", journal, err)
+		d.Notes = append(d.Notes, c.Notes...)
+		d.Strips = append(d.Strips, c.Strip)
 	}
 	return d, nil
 }

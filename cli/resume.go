@@ -11,6 +11,7 @@ import (
 	"msgbench/bench"
 	"msgbench/machine"
 	"msgbench/pinning"
+	"msgbench/report/source"
 	"msgbench/results"
 )
 
@@ -139,7 +140,7 @@ func (o *runOptions) retryKeys(dir string, run results.Run) (map[string]bool, er
 			return nil, usagef("--verdict: unknown verdict %q (want some of %v)", v, known)
 		}
 	}
-	d, err := loadRun(dir)
+	set, err := source.LoadRun(dir)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -147,17 +148,18 @@ func (o *runOptions) retryKeys(dir string, run results.Run) (map[string]bool, er
 	if err != nil {
 		return nil, usage(err)
 	}
-	samples, _, err := results.ReadJournal(filepath.Join(dir, results.JournalFile))
+	index, closeIndex, err := results.OpenIndex(filepath.Join(dir, results.JournalFile))
 	if err != nil {
 		return nil, usage(err)
 	}
-	begun := map[string]bool{} // what an interrupted run has not come to is for --resume
-	for _, x := range samples {
-		begun[x.Cell] = true
+	if err := closeIndex(); err != nil { // heads are enough
+		return nil, usage(err)
 	}
 	keys := map[string]bool{}
-	for _, r := range d.Rows {
-		if begun[r.Cell] && slices.Contains(o.verdict, r.Verdict) && slices.ContainsFunc(cells, func(c results.Cell) bool { return c.Key() == r.Cell }) {
+	for _, c := range set.Cells {
+		r := &c.Row
+		if index.Has(r.Cell) && // what an interrupted run has not come to is for --resume
+			slices.Contains(o.verdict, r.Verdict) && slices.ContainsFunc(cells, func(c results.Cell) bool { return c.Key() == r.Cell }) {
 			keys[r.Cell] = true
 		}
 	}

@@ -168,6 +168,7 @@ func (o *runOptions) measure(ctx context.Context, c chosen, run results.Run, dir
 
 // measureTold is measure with somebody who is told how it goes.
 func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run, dir, how string, s streams, p *progress, take takeSamples) (err error) {
+	frugal()
 	p.begin(c, run, dir, how)
 	var taken int
 	defer func() {
@@ -209,7 +210,7 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
 		return errors.Join(runErr, closeErr)
 	}
-	d, err := writeReports(dir)
+	set, d, err := writeReports(dir)
 	rows := d.Rows
 	if err := errors.Join(err, closeErr); err != nil {
 		return err
@@ -220,7 +221,7 @@ func (o *runOptions) measureTold(ctx context.Context, c chosen, run results.Run,
 	fmt.Fprintln(s.out, report.Ranking(rows)+report.Precision(d))
 	var worse error
 	if runErr == nil {
-		worse = o.printPairs(dir, s)
+		worse = o.printPairs(set, s)
 	}
 	if _, err := fmt.Fprintf(s.out, "run directory: %s\n", dir); err != nil {
 		return err

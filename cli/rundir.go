@@ -9,22 +9,25 @@ import (
 
 	"msgbench/report"
 	"msgbench/report/html"
+	"msgbench/report/source"
 	"msgbench/results"
 )
 
 // writeReports writes what follows from the journal of a run directory into it.
-func writeReports(dir string) (report.Document, error) {
-	d, err := loadRun(dir)
-	if err != nil {
-		return d, err
+func writeReports(dir string) (set source.Set, d report.Document, err error) {
+	if set, err = source.LoadRun(dir); err != nil {
+		return set, d, err
+	}
+	if d, err = documentOf(set); err != nil {
+		return set, d, err
 	}
 	csv, err := d.Table.MarshalCSV()
 	if err != nil {
-		return d, err
+		return set, d, err
 	}
 	page, err := html.Page(d)
 	if err != nil {
-		return d, err
+		return set, d, err
 	}
 	for _, f := range []struct {
 		name string
@@ -35,10 +38,10 @@ func writeReports(dir string) (report.Document, error) {
 		{results.PageFile, page},
 	} {
 		if err := results.WriteFile(filepath.Join(dir, f.name), f.data); err != nil {
-			return d, err
+			return set, d, err
 		}
 	}
-	return d, nil
+	return set, d, nil
 }
 
 // makeRunDir makes the directory of a run, which must not be there yet.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -112,5 +113,36 @@ func writeManyRows(t *testing.T, path string, rows int, of func(n int) (payload 
 	}
 	if err := errors.Join(w.Flush(), f.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// However long its journal is, a run ends in 100 MB, and so does what is made of it afterwards.
+func TestReportMemorySpeed(t *testing.T) {
+	dir, lines, size := longRun(t, true)
+	floors := "floors: [{name: tail, cell: '*', metric: p999_us, max: 1e6}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "f.yaml"), []byte(floors), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"run", "--resume", "r", "-q"}, // no sample is missing: only the reports are made
+		{"report", "r"},
+		{"report", "r", "--html", "page.html"},
+		{"compare", "r", "r"},
+		{"check", "r", "--floors", "f.yaml"},
+		{"export", "r", "--format", "gobench"},
+	} {
+		cmd := program(t, dir, args...)
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		out, err := cmd.Output()
+		if err != nil || len(out) == 0 && args[0] != "report" {
+			t.Fatalf("%v: %v, %d bytes: %.500s", args, err, len(out), &errOut)
+		}
+		rss := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+		t.Logf("%d lines, %d MB: %v takes %d MB and %s of CPU time", lines, size/1e6, args, rss/1e6,
+			(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Round(time.Millisecond))
+		if rss > 100e6 {
+			t.Errorf("%v takes %d MB, want 100", args, rss/1e6)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // Comparison sets transports side by side as comparison pages do, and keeps apart what such pages mix: a winner is bold
@@ -69,26 +70,26 @@ type metric struct {
 	lo, hi func(*results.Row) results.Num // nil: no interval
 	higher bool                           // is better
 	text   func(results.Num) string
-	// quantile of a sample's latencies that the metric is; 0: none.
-	quantile float64
+	// of one sample, where its samples tell
+	sample func(*stability.Figures) float64
 }
 
 func micros2(n results.Num) string { return exact(n, 2) }
 
 var (
 	throughputMetric = metric{
-		name: "throughput", higher: true, text: count,
+		name: "throughput", higher: true, text: count, sample: func(f *stability.Figures) float64 { return f.Speed },
 		of: func(r *results.Row) results.Num { v, _, _ := r.Speed(); return v },
 		lo: func(r *results.Row) results.Num { _, lo, _ := r.Speed(); return lo },
 		hi: func(r *results.Row) results.Num { _, _, hi := r.Speed(); return hi },
 	}
 	p50Metric = metric{
-		name: "p50", text: micros2, quantile: 0.5,
+		name: "p50", text: micros2, sample: func(f *stability.Figures) float64 { return f.P50 },
 		of: func(r *results.Row) results.Num { return r.P50Us },
 		lo: func(r *results.Row) results.Num { return r.P50Lo }, hi: func(r *results.Row) results.Num { return r.P50Hi },
 	}
 	p99Metric = metric{
-		name: "p99", text: micros2, quantile: 0.99,
+		name: "p99", text: micros2, sample: func(f *stability.Figures) float64 { return f.P99 },
 		of: func(r *results.Row) results.Num { return r.P99Us },
 		lo: func(r *results.Row) results.Num { return r.P99Lo }, hi: func(r *results.Row) results.Num { return r.P99Hi },
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func document() Document {
 
 	run := results.Run{Version: 1, Machine: "desk", Suite: "quick", Seed: 7, Policy: results.DefaultPolicy(),
 		Environment: []byte(`{"memory":{"type":"DDR5 5600 MT/s"}}`)}
-	d := Document{Name: "20260101T000000Z", Run: &run, Samples: map[string][]results.Sample{},
+	d := Document{Name: "20260101T000000Z", Run: &run, Samples: map[string][]*stability.Figures{},
 		Calibrations: []stability.Calibration{{Series: []stability.Series{
 			{Name: "cache line", Rounds: []int{0, 1, 2, 2, 3, 4}, Ns: []float64{101.2, 99, 100, 100.5, 150, 98}},
 			{Name: "pipe", Rounds: []int{0, 1, 2, 2, 3, 4}, Ns: []float64{5210, 5300, 5190, 5200, 5900, 5000}},
@@ -95,14 +96,18 @@ func document() Document {
 		}
 		for round := range 5 {
 			f := 1 + 0.01*float64(round) // drift that hits all cells alike
-			m := &results.Measurement{WindowNs: 1e9, Ops: int64(r.Throughput.Or(0) / f)}
+			s := &stability.Figures{Round: round, Throughput: math.Floor(r.Throughput.Or(0) / f), Speed: math.Floor(r.Throughput.Or(0) / f),
+				P50: math.NaN(), P99: math.NaN()}
 			if p50, ok := r.P50Us.Value(); ok {
-				m.Latency = hist.New()
+				h := hist.New()
 				for i := range 2000 {
-					m.Latency.Record(int64(p50 * 1e3 * f * (0.9 + 0.2*float64(i)/2000)))
+					h.Record(int64(p50 * 1e3 * f * (0.9 + 0.2*float64(i)/2000)))
 				}
+				half, _ := h.Quantile(0.5)
+				most, _ := h.Quantile(0.99)
+				s.P50, s.P99 = float64(half), float64(most)
 			}
-			d.Samples[r.Cell] = append(d.Samples[r.Cell], results.Sample{Cell: r.Cell, Round: round, Outcome: results.OK, Measurement: m})
+			d.Samples[r.Cell] = append(d.Samples[r.Cell], s)
 		}
 	}
 	run.Cells = append(run.Cells, results.Cell{Scenario: "ping-pong", Transport: "pipe", Client: "go", Server: "go", Payload: 64})

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"msgbench/report/charts"
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // flood is a broadcast without pacing, with two subscribers: what was published, and what of it was delivered, a second.
@@ -19,11 +21,11 @@ func flood(transport string, published, delivered float64) results.Row {
 }
 
 // sampled are the samples of a row, published and delivered as in the row but for what a round does to all.
-func sampled(r results.Row) (list []results.Sample) {
+func sampled(r results.Row) (list []*stability.Figures) {
 	for round := range 6 {
 		f := 1 + 0.01*float64(round)
-		list = append(list, results.Sample{Cell: r.Cell, Round: round, Outcome: results.OK, Measurement: &results.Measurement{WindowNs: 1e9,
-			Ops: int64(r.Throughput.Or(0) / f), Messages: int64(r.MessagesPerS.Or(0) / f)}})
+		published, delivered := math.Floor(r.Throughput.Or(0)/f), math.Floor(r.MessagesPerS.Or(0)/f)
+		list = append(list, &stability.Figures{Round: round, Throughput: published, Messages: delivered, Speed: delivered})
 	}
 	return list
 }
@@ -31,7 +33,7 @@ func sampled(r results.Row) (list []results.Sample) {
 // Who drops most of what it publishes is never the best: broadcasts are compared by what was delivered, in every style.
 func TestDroppedBroadcastsDoNotWin(t *testing.T) {
 	rows := []results.Row{flood("zmq-tcp", 300e3, 40e3), flood("tcp", 110e3, 220e3), flood("uds", 100e3, 200e3)}
-	d := Document{Table: results.Table{Rows: rows}, Samples: map[string][]results.Sample{}}
+	d := Document{Table: results.Table{Rows: rows}, Samples: map[string][]*stability.Figures{}}
 	for _, r := range rows {
 		d.Samples[r.Cell] = sampled(r)
 	}

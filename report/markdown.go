@@ -13,12 +13,12 @@ import (
 // journal is.
 type Document struct {
 	results.Table
-	Name         string                      // of the run directory or the CSV, without the folders above it
-	Run          *results.Run                // nil where only the CSV is known
-	Samples      map[string][]results.Sample // those that a row joins, by the key of its cell, in the order of the rounds
+	Name         string                          // of the run directory or the CSV, without the folders above it
+	Run          *results.Run                    // nil where only the CSV is known
+	Samples      map[string][]*stability.Figures // of those that a row joins, by the key of its cell, in the order of the rounds
 	Notes        []stability.Note
 	Strips       []stability.Strip // for charts
-	Calibrations []stability.Calibration
+	Calibrations stability.Calibrations
 	Cut          int             // bytes at the end of the journal that a crash had cut off and that were left out
 	Sides        string          // markdown: the two sides of a run that has them, compared pair by pair
 	References   []results.Table // published figures, to be set beside the rows, never among them

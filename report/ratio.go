@@ -112,20 +112,11 @@ func byRound(d Document, pairs []pair) []float64 {
 
 // sampleValue is the metric of the sample of one row in one round.
 func sampleValue(d Document, r *results.Row, round int, m metric) (float64, bool) {
-	for i := range d.Samples[r.Cell] {
-		s := &d.Samples[r.Cell][i]
-		if s.Round != round || s.Measurement == nil {
-			continue
-		}
-		if m.higher {
-			v := s.Measurement.Speed(r.Scenario)
+	for _, s := range d.Samples[r.Cell] {
+		if s.Round == round && m.sample != nil {
+			v := m.sample(s)
 			return v, v > 0
 		}
-		if m.quantile == 0 || s.Measurement.Latency == nil {
-			return 0, false
-		}
-		ns, ok := s.Measurement.Latency.Quantile(m.quantile)
-		return float64(ns), ok && ns > 0
 	}
 	return 0, false
 }

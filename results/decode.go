@@ -7,12 +7,15 @@ import (
 	"msgbench/results/hist"
 )
 
+// spare are histograms of samples that nobody needs any more; the next sample is read into their memory.
+type spare [3]hist.Hist
+
 // decode reads a sample from its line in a journal. Histograms are most of a line, and encoding/json goes over them three
 // times, so they are cut out first, read on their own, and put back. A line that does not look as Append writes it is left
-// to encoding/json as a whole; the result is the same.
-func decode(line []byte, s *Sample) error {
+// to encoding/json as a whole; the result is the same. With spare histograms, those of the sample are good until these are used again.
+func decode(line []byte, s *Sample, use *spare) error {
 	short, cuts, ok := cutHistograms(line)
-	if !ok || json.Unmarshal(short, s) != nil || !s.restore(cuts) {
+	if !ok || json.Unmarshal(short, s) != nil || !s.restore(cuts, use) {
 		*s = Sample{}
 		return json.Unmarshal(line, s)
 	}
@@ -55,7 +58,7 @@ func cutHistograms(line []byte) (short []byte, cuts [3][]byte, ok bool) {
 }
 
 // restore puts histograms back where their placeholders are. It is false where one is somewhere else, or is none.
-func (s *Sample) restore(cuts [3][]byte) bool {
+func (s *Sample) restore(cuts [3][]byte, use *spare) bool {
 	if s.Measurement == nil {
 		return cuts[0] == nil && cuts[1] == nil && cuts[2] == nil
 	}
@@ -68,7 +71,10 @@ func (s *Sample) restore(cuts [3][]byte) bool {
 			return false
 		}
 		*to = new(hist.Hist)
-		if (*to).UnmarshalJSON(cuts[i]) != nil {
+		if use != nil {
+			*to = &use[i]
+		}
+		if (*to).Read(cuts[i]) != nil {
 			return false
 		}
 	}

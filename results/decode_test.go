@@ -82,9 +82,19 @@ func FuzzDecode(f *testing.F) {
 
 func sameDecoded(t *testing.T, line []byte) {
 	t.Helper()
-	var got, want Sample
-	err, wantErr := decode(line, &got), json.Unmarshal(line, &want)
-	if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
-		t.Errorf("%s\n%+v %v\nwant %+v %v", line, got.Measurement, err, want.Measurement, wantErr)
+	var want Sample
+	wantErr := json.Unmarshal(line, &want)
+	var used spare
+	for i := range used {
+		if err := used[i].Read([]byte(`{"min":3,"max":9,"sum":20,"values":[[3,1],[8,1],[9,1]]}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, use := range []*spare{nil, &used, &used} {
+		var got Sample
+		err := decode(line, &got, use)
+		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n%+v %v\nwant %+v %v", line, got.Measurement, err, want.Measurement, wantErr)
+		}
 	}
 }

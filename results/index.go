@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -89,7 +90,7 @@ func (x *Index) add(head []byte, last byte, at int64, size int) error {
 		if _, err := x.r.ReadAt(line, at); err != nil {
 			return err
 		}
-		s, err := parseSample(line)
+		s, err := parseSample(line, nil)
 		if err != nil {
 			return err
 		}
@@ -175,53 +176,51 @@ func (s *headScanner) number() (v int) {
 // Has tells whether there is any sample of a cell.
 func (x *Index) Has(cell string) bool { return len(x.byCell[cell]) > 0 }
 
-// Samples reads all samples of some cells, in the order of the journal. Their Line says where they stand.
-func (x *Index) Samples(cells ...string) ([]Sample, error) {
-	var lines []int32
-	for _, c := range cells {
-		lines = append(lines, x.byCell[c]...)
+// Cells are the keys of the cells that have samples, in the order in which they appear; CalibrationCell may be among them.
+func (x *Index) Cells() []string {
+	keys := make([]string, 0, len(x.byCell))
+	for i, e := range x.Entries {
+		if int(x.byCell[e.Cell][0]) == i {
+			keys = append(keys, e.Cell)
+		}
 	}
-	return x.read(lines)
+	return keys
 }
 
-// All reads all samples. It takes as much memory as they do.
-func (x *Index) All() ([]Sample, error) {
+// Of reads the samples of one cell, in the order of the journal, one at a time: a journal may be larger than the memory. The
+// histograms of a sample are good until the next one is read. Line says where a sample stands. It ends with the first error.
+func (x *Index) Of(cell string) iter.Seq2[Sample, error] { return x.read(x.byCell[cell], new(spare)) }
+
+// All reads all samples, in the order of the journal. Their histograms are their own.
+func (x *Index) All() iter.Seq2[Sample, error] {
 	lines := make([]int32, len(x.Entries))
 	for i := range lines {
 		lines[i] = int32(i)
 	}
-	return x.read(lines)
+	return x.read(lines, nil)
 }
 
-// Of reads the samples of a cell in one attempt.
-func (x *Index) Of(cell string, attempt int) ([]Sample, error) {
-	var lines []int32
-	for _, i := range x.byCell[cell] {
-		if x.Entries[i].Attempt == attempt {
-			lines = append(lines, i)
+func (x *Index) read(lines []int32, use *spare) iter.Seq2[Sample, error] {
+	return func(yield func(Sample, error) bool) {
+		var buf []byte
+		for _, i := range lines {
+			e := x.Entries[i]
+			buf = slices.Grow(buf[:0], e.size)[:e.size]
+			_, err := x.r.ReadAt(buf, e.at)
+			var s Sample
+			if err == nil {
+				s, err = parseSample(buf, use)
+			}
+			if err != nil {
+				yield(Sample{}, fmt.Errorf("%s: line %d: %w", x.path, i+1, err))
+				return
+			}
+			s.Line = int(i) + 1
+			if !yield(s, nil) {
+				return
+			}
 		}
 	}
-	return x.read(lines)
-}
-
-func (x *Index) read(lines []int32) ([]Sample, error) {
-	slices.Sort(lines)
-	samples := make([]Sample, 0, len(lines))
-	var buf []byte
-	for _, i := range lines {
-		e := x.Entries[i]
-		buf = slices.Grow(buf[:0], e.size)[:e.size]
-		if _, err := x.r.ReadAt(buf, e.at); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", x.path, i+1, err)
-		}
-		s, err := parseSample(buf)
-		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", x.path, i+1, err)
-		}
-		s.Line = int(i) + 1
-		samples = append(samples, s)
-	}
-	return samples, nil
 }
 
 // OpenIndex reads the index of the journal at path. close lets go of the file, without which no sample can be read.

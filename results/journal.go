@@ -109,7 +109,7 @@ func ParseJournal(data []byte) (samples []Sample, cut int, err error) {
 		if end < 0 {
 			return samples, len(data), nil
 		}
-		s, err := parseSample(data[:end])
+		s, err := parseSample(data[:end], nil)
 		if err != nil {
 			return nil, 0, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -121,8 +121,8 @@ func ParseJournal(data []byte) (samples []Sample, cut int, err error) {
 }
 
 // parseSample reads one line.
-func parseSample(line []byte) (s Sample, err error) {
-	if err := decode(line, &s); err != nil {
+func parseSample(line []byte, use *spare) (s Sample, err error) {
+	if err := decode(line, &s, use); err != nil {
 		return s, fmt.Errorf("not a sample: %w", err)
 	}
 	return s, s.check()

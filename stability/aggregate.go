@@ -1,6 +1,7 @@
 package stability
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -10,22 +11,35 @@ import (
 	"msgbench/results/hist"
 )
 
-// aggregator makes rows. It keeps one histogram to merge into, since each takes 220 KB.
+// aggregator makes rows.
 type aggregator struct {
-	run    results.Run
-	merged *hist.Hist
+	run     results.Run
+	columns []string // of the figures of each sample
+	spare   []*hist.Hist
 }
 
-func newAggregator(run results.Run) *aggregator { return &aggregator{run: run, merged: hist.New()} }
+// joint is what the valid samples of one attempt come to, whatever the verdict.
+type joint struct {
+	row  results.Row
+	tail []Quantile
+}
 
-// row is the row of one cell.
-func (a *aggregator) row(j judged) results.Row {
-	c := j.cell
+// join makes of the valid samples of an attempt what is kept of them.
+func (a *aggregator) join(g *cellSamples, p *pool) *joint {
+	slices.SortFunc(p.samples, func(x, y sample) int { return cmp.Or(cmp.Compare(x.Round, y.Round), cmp.Compare(x.Try, y.Try)) })
+	j := &joint{row: a.valid(g, p), tail: tailOf(p.latency.all())}
+	a.done(p)
+	return j
+}
+
+// head is what a row tells of its cell.
+func (a *aggregator) head(g *cellSamples) results.Row {
+	c := g.cell
 	row := results.Row{
-		Cell: j.key, Scenario: c.Scenario, Transport: c.Transport, Client: c.Client, Server: c.Server,
+		Cell: g.key, Scenario: c.Scenario, Transport: c.Transport, Client: c.Client, Server: c.Server,
 		Loop: results.Closed, TargetRPS: results.RateString(c.Rate),
 		Wait: c.Dim("wait"), Mode: c.Dim("mode"), Depth: c.Dim("depth"), Subscribers: c.Dim("subscribers"), Scope: c.Dim("scope"),
-		Pin: c.Dim("pin"), Machine: a.run.MachineOf(c.Key()), Source: "measured", Verdict: j.verdict, Reason: j.reason,
+		Pin: c.Dim("pin"), Machine: a.run.MachineOf(g.key), Source: "measured",
 	}
 	if c.Payload != results.NoPayload {
 		row.Payload = results.N(float64(c.Payload))
@@ -36,35 +50,57 @@ func (a *aggregator) row(j judged) results.Row {
 	if row.Pin == "" {
 		row.Pin = a.run.Pin
 	}
-	row.Samples = results.N(float64(len(j.valid)))
-	if len(j.valid) == 0 || j.verdict == results.Failed || j.verdict == results.Skipped {
+	return row
+}
+
+// valid fills the columns that the valid samples of one attempt tell, at least one.
+func (a *aggregator) valid(g *cellSamples, p *pool) results.Row {
+	row := a.head(g)
+	words(&row, p.samples)
+	a.rates(&row, p.samples)
+	a.latencies(&row, p)
+	cpu(&row, g.cell, p.samples)
+	counters(&row, p.samples)
+	sizes(&row, p.samples)
+	streams(&row, p.samples)
+	disturbances(&row, p.samples)
+	return row
+}
+
+// row is the row of one cell.
+func (a *aggregator) row(j *judged) results.Row {
+	row := a.head(&j.cellSamples)
+	measured := len(j.valid) > 0 && j.verdict != results.Failed && j.verdict != results.Skipped
+	if measured {
+		row = j.attempt.joint.row
+	}
+	row.Verdict, row.Reason, row.Samples = j.verdict, j.reason, results.N(float64(len(j.valid)))
+	if !measured {
 		return row
 	}
-	words(&row, j.valid)
-	a.rates(&row, j.valid)
-	a.latencies(&row, j.valid)
-	cpu(&row, c, j.valid)
-	counters(&row, j.valid)
-	sizes(&row, j.valid)
-	streams(&row, j.valid)
 	ceilings(&row, j.steps)
-	disturbances(&row, j)
-
+	if row.StealPct.OK() {
+		again := 0
+		for _, at := range j.attempts {
+			again += len(at.of(results.Disturbed))
+		}
+		row.Disturbed = results.N(float64(again))
+	}
 	row.CoreSamples = results.N(float64(j.core.n))
 	row.CoreRatio, row.RawRatio = results.N(j.core.ratio), results.N(j.core.rawRatio)
 	rounds := make([]int, len(j.valid))
 	for i, s := range j.valid {
-		rounds[i] = s.Round
+		rounds[i] = s.round
 	}
 	row.DriftPct, row.Trend = results.N(drift(rounds, j.metric)), j.trend
 	return row
 }
 
 // words fills the columns that samples tell in words.
-func words(row *results.Row, valid []placed) {
-	text := func(f func(placed) string) string {
-		v := make([]string, len(valid))
-		for i, s := range valid {
+func words(row *results.Row, samples []sample) {
+	text := func(f func(sample) string) string {
+		v := make([]string, len(samples))
+		for i, s := range samples {
 			v[i] = f(s)
 		}
 		return joined(v)
@@ -74,26 +110,26 @@ func words(row *results.Row, valid []placed) {
 			*field = v
 		}
 	}
-	set(&row.Loop, text(func(s placed) string { return s.Measurement.Loop }))
-	for _, s := range valid {
+	set(&row.Loop, text(func(s sample) string { return s.Measurement.Loop }))
+	for _, s := range samples {
 		if ns := s.Measurement.ClockErrorNs; ns > 0 {
 			row.LatencyError = results.N(max(row.LatencyError.Or(0), float64(ns)/1e3))
 		}
 	}
-	row.Latency = text(func(s placed) string { return s.Measurement.LatencyKind })
-	row.CPURelation = text(func(s placed) string { return s.Relation })
-	set(&row.Wait, text(func(s placed) string { return s.Measurement.Facts["wait"] }))
-	set(&row.Depth, text(func(s placed) string { return s.Measurement.Facts["depth"] }))
+	row.Latency = text(func(s sample) string { return s.Measurement.LatencyKind })
+	row.CPURelation = text(func(s sample) string { return s.Relation })
+	set(&row.Wait, text(func(s sample) string { return s.Measurement.Facts["wait"] }))
+	set(&row.Depth, text(func(s sample) string { return s.Measurement.Facts["depth"] }))
 
 	names := map[string]bool{}
-	for _, s := range valid {
+	for _, s := range samples {
 		for n := range s.Measurement.Facts {
 			names[n] = n != "wait" && n != "depth"
 		}
 	}
 	var options []string
 	for _, n := range slices.Sorted(maps.Keys(names)) {
-		if v := text(func(s placed) string { return s.Measurement.Facts[n] }); names[n] && v != "" {
+		if v := text(func(s sample) string { return s.Measurement.Facts[n] }); names[n] && v != "" {
 			options = append(options, option(n)+"="+option(v))
 		}
 	}
@@ -104,12 +140,12 @@ func words(row *results.Row, valid []placed) {
 func option(s string) string { return strings.ReplaceAll(oneLine(s), ";", ",") }
 
 // rates fills the columns per second: medians over the samples, and the interval of the throughput.
-func (a *aggregator) rates(row *results.Row, valid []placed) {
-	t := throughputs(valid)
+func (a *aggregator) rates(row *results.Row, samples []sample) {
+	t := of(samples, (*results.Measurement).Throughput)
 	row.Throughput = results.N(median(t))
 	row.ThroughputLo, row.ThroughputHi = a.interval(t, 1)
-	row.MessagesPerS = results.N(median(each(valid, (*results.Measurement).MessagesPerSecond)))
-	row.MBPerS = results.N(median(each(valid, (*results.Measurement).MBPerSecond)))
+	row.MessagesPerS = results.N(median(of(samples, (*results.Measurement).MessagesPerSecond)))
+	row.MBPerS = results.N(median(of(samples, (*results.Measurement).MBPerSecond)))
 }
 
 // interval is that of a median for two columns, values divided by unit.
@@ -126,15 +162,11 @@ func (a *aggregator) interval(values []float64, unit float64) (lo, hi results.Nu
 
 // latencies fills the latency columns: percentiles of the merged histograms, never means of percentiles; the intervals are
 // those over the samples' own percentiles.
-func (a *aggregator) latencies(row *results.Row, valid []placed) {
-	latency := func(m *results.Measurement) *hist.Hist { return m.Latency }
-	if h := a.merge(valid, latency); h != nil {
+func (a *aggregator) latencies(row *results.Row, p *pool) {
+	if h := p.latency.all(); h != nil {
 		lo, ok := h.Min()
 		row.MinUs = results.Us(lo, ok)
-		minima := each(valid, func(m *results.Measurement) float64 {
-			ns, _ := m.Latency.Min()
-			return float64(ns)
-		})
+		minima := each(p.samples, func(s sample) float64 { return s.minNs })
 		row.MinLo, row.MinHi = results.N(slices.Min(minima)/1e3), results.N(slices.Max(minima)/1e3)
 		hi, ok := h.Max()
 		row.MaxUs = results.Us(hi, ok)
@@ -143,29 +175,15 @@ func (a *aggregator) latencies(row *results.Row, valid []placed) {
 		}
 		row.P50Us, row.P90Us, row.P95Us = us(h, 0.5), us(h, 0.9), us(h, 0.95)
 		row.P99Us, row.P999Us = us(h, 0.99), us(h, 0.999)
-		row.P50Lo, row.P50Hi = a.interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.5) }), 1e3)
-		row.P99Lo, row.P99Hi = a.interval(each(valid, func(m *results.Measurement) float64 { return quantile(m.Latency, 0.99) }), 1e3)
+		row.P50Lo, row.P50Hi = a.interval(each(p.samples, func(s sample) float64 { return s.p50 }), 1e3)
+		row.P99Lo, row.P99Hi = a.interval(each(p.samples, func(s sample) float64 { return s.p99 }), 1e3)
 	}
-	if h := a.merge(valid, func(m *results.Measurement) *hist.Hist { return m.Service }); h != nil {
+	if h := p.service.all(); h != nil {
 		row.SvcP50Us, row.SvcP95Us, row.SvcP99Us = us(h, 0.5), us(h, 0.95), us(h, 0.99)
 	}
-	if h := a.merge(valid, func(m *results.Measurement) *hist.Hist { return m.Lateness }); h != nil {
+	if h := p.lateness.all(); h != nil {
 		row.LateP99 = us(h, 0.99)
 	}
-}
-
-// merge adds up one histogram of every sample. It is nil where a sample lacks it: part of the samples would pass for all.
-// The result is good until the next call.
-func (a *aggregator) merge(valid []placed, of func(*results.Measurement) *hist.Hist) *hist.Hist {
-	a.merged.Reset()
-	for _, s := range valid {
-		h := of(s.Measurement)
-		if h == nil || h.Count() == 0 {
-			return nil
-		}
-		a.merged.Merge(h)
-	}
-	return a.merged
 }
 
 func us(h *hist.Hist, q float64) results.Num {
@@ -174,7 +192,7 @@ func us(h *hist.Hist, q float64) results.Num {
 }
 
 // counters fills the message counters: sums over the samples.
-func counters(row *results.Row, valid []placed) {
+func counters(row *results.Row, samples []sample) {
 	for _, c := range []struct {
 		field *results.Num
 		of    func(*results.Measurement) int64
@@ -186,7 +204,7 @@ func counters(row *results.Row, valid []placed) {
 		{&row.Reordered, func(m *results.Measurement) int64 { return m.Reordered }},
 	} {
 		var sum int64
-		for _, s := range valid {
+		for _, s := range samples {
 			sum += c.of(s.Measurement)
 		}
 		*c.field = results.N(float64(sum))
@@ -194,9 +212,9 @@ func counters(row *results.Row, valid []placed) {
 }
 
 // sizes fills hops, bytes on the wire and memory: medians over the samples that tell them (0 is "not told").
-func sizes(row *results.Row, valid []placed) {
+func sizes(row *results.Row, samples []sample) {
 	told := func(f func(*results.Measurement) int64) results.Num {
-		v := slices.DeleteFunc(each(valid, func(m *results.Measurement) float64 { return float64(f(m)) }),
+		v := slices.DeleteFunc(of(samples, func(m *results.Measurement) float64 { return float64(f(m)) }),
 			func(v float64) bool { return v <= 0 })
 		return results.N(math.Round(median(v)))
 	}

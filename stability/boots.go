@@ -11,11 +11,11 @@ func bootsNote(j judged) []Note {
 	var parts []string
 	begun := 0
 	for i := range j.valid {
-		if i+1 < len(j.valid) && j.valid[i+1].Boots == j.valid[begun].Boots {
+		if i+1 < len(j.valid) && j.valid[i+1].boots == j.valid[begun].boots {
 			continue
 		}
 		when := "round"
-		if first, last := j.valid[begun].Round, j.valid[i].Round; first < last {
+		if first, last := j.valid[begun].round, j.valid[i].round; first < last {
 			when += fmt.Sprintf("s %d to %d", first, last)
 		} else {
 			when += fmt.Sprintf(" %d", first)

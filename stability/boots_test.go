@@ -50,7 +50,11 @@ func TestBoots(t *testing.T) {
 	samples := []results.Sample{calibration("", 0, 100, 5000), calibration("b", 0, 100, 5000), calibration("", 1, 100, 5000),
 		calibration("", 1, 0, 0), calibration("", 2, 90, 5000)}
 	samples[3].Boots, samples[4].Boots = "b", "b"
-	if got := Calibrations(samples); !reflect.DeepEqual(got[0].Booted, []int{1}) || got[1].Booted != nil {
+	var got Calibrations
+	for _, s := range samples {
+		got.Add(s)
+	}
+	if !reflect.DeepEqual(got[0].Booted, []int{1}) || got[1].Booted != nil {
 		t.Errorf("calibrations: %+v", got)
 	}
 }

@@ -2,7 +2,6 @@ package stability
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"msgbench/results"
@@ -14,6 +13,7 @@ type Calibration struct {
 	Series []Series
 	Failed []string // why there is none for a round
 	Booted []int    // rounds, from 0, before which a machine of the run was booted anew
+	boots  string   // of the last sample
 }
 
 // The names of the two series.
@@ -29,41 +29,46 @@ type Series struct {
 	Ns     []float64
 }
 
-// Calibrations gives the calibrations of a run, or of each of the shards that it was merged from. There is none where the run
-// was not calibrated.
-func Calibrations(samples []results.Sample) []Calibration {
-	var list []Calibration
-	var boots []string // of the last sample of each
-	at := map[string]int{}
-	for _, s := range samples {
-		if s.Outcome != results.Calibrated || s.Calibration == nil {
-			continue
-		}
-		c := s.Calibration
-		i, ok := at[c.Of]
-		if !ok {
-			i = len(list)
-			at[c.Of] = i
-			boots = append(boots, s.Boots)
-			list = append(list, Calibration{Of: c.Of, Series: []Series{{Name: CacheLine}, {Name: Pipe}}})
-		}
-		if s.Boots != boots[i] {
-			boots[i] = s.Boots
-			list[i].Booted = append(list[i].Booted, s.Round)
-		}
-		if s.Reason != "" {
-			list[i].Failed = append(list[i].Failed, fmt.Sprintf("round %d: %s", s.Round+1, oneLine(s.Reason)))
-			continue
-		}
-		for n, ns := range []float64{c.LineNs, c.PipeNs} {
-			x := &list[i].Series[n]
-			x.Rounds, x.Ns = append(x.Rounds, s.Round), append(x.Ns, ns)
+// Calibrations are those of a run, or of each of the shards that it was merged from. There is none where the run was not
+// calibrated.
+type Calibrations []Calibration
+
+// Add takes in a line of the journal; one that is no calibration changes nothing.
+func (l *Calibrations) Add(s results.Sample) {
+	c := s.Calibration
+	if s.Outcome != results.Calibrated || c == nil {
+		return
+	}
+	of := l.Of(c.Of)
+	if of == nil {
+		*l = append(*l, Calibration{Of: c.Of, boots: s.Boots})
+		of = &(*l)[len(*l)-1]
+	}
+	if s.Boots != of.boots {
+		of.boots = s.Boots
+		of.Booted = append(of.Booted, s.Round)
+	}
+	if s.Reason != "" {
+		of.Failed = append(of.Failed, fmt.Sprintf("round %d: %s", s.Round+1, oneLine(s.Reason)))
+		return
+	}
+	if len(of.Series) == 0 {
+		of.Series = []Series{{Name: CacheLine}, {Name: Pipe}}
+	}
+	for n, ns := range []float64{c.LineNs, c.PipeNs} {
+		x := &of.Series[n]
+		x.Rounds, x.Ns = append(x.Rounds, s.Round), append(x.Ns, ns)
+	}
+}
+
+// Of is the calibration of a run of its own, or of a shard; nil where there is none.
+func (l Calibrations) Of(shard string) *Calibration {
+	for i := range l {
+		if l[i].Of == shard {
+			return &l[i]
 		}
 	}
-	for i := range list {
-		list[i].Series = slices.DeleteFunc(list[i].Series, func(s Series) bool { return len(s.Ns) == 0 })
-	}
-	return list
+	return nil
 }
 
 // Median in ns.

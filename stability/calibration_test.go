@@ -21,8 +21,14 @@ func TestCalibrations(t *testing.T) {
 	samples := []results.Sample{
 		calibration("", 0, 100, 5000), calibration("", 1, 0, 0), calibration("b", 0, 300, 9000), calibration("", 1, 150, 5500), calibration("", 2, 80, 5250),
 	}
-	got := Calibrations(samples)
-	want := []Calibration{
+	of := func(samples ...results.Sample) (c Calibrations) {
+		for _, s := range samples {
+			c.Add(s)
+		}
+		return c
+	}
+	got := of(samples...)
+	want := Calibrations{
 		{Series: []Series{{"cache line", []int{0, 1, 2}, []float64{100, 150, 80}}, {"pipe", []int{0, 1, 2}, []float64{5000, 5500, 5250}}},
 			Failed: []string{"round 2: client: killed"}},
 		{Of: "b", Series: []Series{{"cache line", []int{0}, []float64{300}}, {"pipe", []int{0}, []float64{9000}}}},
@@ -41,10 +47,10 @@ func TestCalibrations(t *testing.T) {
 	if pipe.Changed(1.35) != "" || line.Changed(2) != "" || pipe.Changed(1.05) == "" {
 		t.Errorf("%q %q %q", pipe.Changed(1.35), line.Changed(2), pipe.Changed(1.05))
 	}
-	if got := Calibrations(nil); got != nil {
+	if got := of(results.Sample{Outcome: results.OK}); got != nil {
 		t.Errorf("of a run without: %v", got)
 	}
-	if got := Calibrations(samples[1:2]); len(got) != 1 || len(got[0].Series) != 0 || len(got[0].Failed) != 1 {
+	if got := of(samples[1]); len(got) != 1 || len(got[0].Series) != 0 || len(got[0].Failed) != 1 {
 		t.Errorf("all failed: %+v", got)
 	}
 }
@@ -74,11 +80,11 @@ func TestDisturbedSamplesAndCalibrations(t *testing.T) {
 			with = append(with, sample(round, 0, 1000, results.OK, quiet))
 		}
 	}
-	want, err := Rows(run, plain)
+	want, err := rowsFrom(run, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Rows(run, with)
+	got, err := rowsFrom(run, with)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +93,7 @@ func TestDisturbedSamplesAndCalibrations(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	notes, err := Notes(run, with)
+	notes, err := notesFrom(run, with)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +118,7 @@ func TestDisturbedSamplesAndCalibrations(t *testing.T) {
 		s.Attempt = 1
 		with = append(with, s)
 	}
-	if got, err = Rows(run, with); err != nil || got[0].Throughput != n(1000) {
+	if got, err = rowsFrom(run, with); err != nil || got[0].Throughput != n(1000) {
 		t.Errorf("a rerun that is not whole: %v %v", got[0].Throughput, err)
 	}
 }

@@ -277,7 +277,7 @@ func TestSimulationStopsAsARunDoes(t *testing.T) {
 			run.Policy = p
 			had := Looks(p)[0]
 			for look := range Looks(p)[1:] {
-				keys, err := GoOn(run, samples[:had], 0, look)
+				keys, err := GoOn(run, journal(samples[:had]), 0, look)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -19,9 +19,9 @@ func cpuColumn(role string) int {
 
 // cpu fills the CPU columns: nanoseconds of all valid samples pooled, over the pooled windows. The total is the sum of
 // its parts as they stand in the row. A column is empty where one sample lacks a role of it, and so is the total then.
-func cpu(row *results.Row, c results.Cell, valid []placed) {
+func cpu(row *results.Row, c results.Cell, samples []sample) {
 	roles := map[string]bool{}
-	for _, s := range valid {
+	for _, s := range samples {
 		for r := range s.Measurement.CPUNs {
 			roles[r] = true
 		}
@@ -32,7 +32,7 @@ func cpu(row *results.Row, c results.Cell, valid []placed) {
 	var ns [3]float64
 	var used, missing [3]bool
 	var window, ops, pacer float64
-	for _, s := range valid {
+	for _, s := range samples {
 		m := s.Measurement
 		window += float64(m.WindowNs)
 		ops += float64(m.Ops)

@@ -186,7 +186,7 @@ func TestDriftInRowsAndNotes(t *testing.T) {
 		t.Errorf("trends %q and %q", rows[0].Trend, rows[1].Trend)
 	}
 	near(t, "drift_pct", rows[0].DriftPct, -4.0816)
-	notes, err := Notes(run, flatten(samples))
+	notes, err := notesFrom(run, flatten(samples))
 	if err != nil || len(notes) != 2 {
 		t.Fatalf("%v %v", notes, err)
 	}

@@ -1,7 +1,9 @@
 package stability
 
 import (
+	"cmp"
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"testing"
@@ -107,7 +109,7 @@ func ended(list []results.Sample, i int, outcome, reason string) []results.Sampl
 
 func rowsOf(t testing.TB, run results.Run, samples ...[]results.Sample) []results.Row {
 	t.Helper()
-	rows, err := Rows(run, flatten(samples))
+	rows, err := rowsFrom(run, flatten(samples))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +117,55 @@ func rowsOf(t testing.TB, run results.Run, samples ...[]results.Sample) []result
 		t.Fatalf("%d rows of %d cells", len(rows), len(run.Cells))
 	}
 	return rows
+}
+
+// slice is a journal in memory.
+type slice []results.Sample
+
+// journal numbers samples as lines, where they have no number yet.
+func journal(samples []results.Sample) slice {
+	s := slices.Clone(samples)
+	for i := range s {
+		s[i].Line = cmp.Or(s[i].Line, i+1)
+	}
+	return s
+}
+
+func (s slice) Cells() []string {
+	var keys []string
+	for _, x := range s {
+		if !slices.Contains(keys, x.Cell) {
+			keys = append(keys, x.Cell)
+		}
+	}
+	return keys
+}
+
+func (s slice) Of(cell string) iter.Seq2[results.Sample, error] {
+	return func(yield func(results.Sample, error) bool) {
+		for _, x := range s {
+			if x.Cell == cell && !yield(x, nil) {
+				return
+			}
+		}
+	}
+}
+
+func rowsFrom(run results.Run, samples []results.Sample) ([]results.Row, error) {
+	judged, err := Judge(run, journal(samples))
+	return collect(judged, func(j Judged) []results.Row { return []results.Row{j.Row} }), err
+}
+
+func notesFrom(run results.Run, samples []results.Sample) ([]Note, error) {
+	judged, err := Judge(run, journal(samples))
+	return collect(judged, func(j Judged) []Note { return j.Notes }), err
+}
+
+func collect[T any](judged []Judged, of func(Judged) []T) (all []T) {
+	for _, j := range judged {
+		all = append(all, of(j)...)
+	}
+	return all
 }
 
 func flatten(lists [][]results.Sample) []results.Sample {

@@ -60,31 +60,22 @@ func (n Note) Where() string {
 	return fmt.Sprintf("%s line%s %s (round%s %s)", results.JournalFile, s, strings.Join(lines, ", "), s, strings.Join(rounds, ", "))
 }
 
-// Notes gives the notes of all cells, in the order of run.Cells. Errors are those of Rows.
-func Notes(run results.Run, samples []results.Sample) ([]Note, error) {
-	g, err := group(run, samples)
-	if err != nil {
-		return nil, err
+// allNotes gives the notes of a cell.
+func allNotes(p results.Policy, j *judged) []Note {
+	notes := slices.Concat(
+		rerunNote(p, *j), failedNotes(*j), incompleteNote(p, *j), precisionNote(p, *j), bootsNote(*j), driftNote(*j),
+		outlierNote(p, *j), rejectedNotes(*j), disturbedNotes(*j), ceilingNote(*j),
+	)
+	for i := range notes {
+		notes[i].Cell = j.key
 	}
-	list := judgeAll(run.Policy, g)
-	var notes []Note
-	for _, j := range list {
-		for _, n := range slices.Concat(
-			rerunNote(run.Policy, j), failedNotes(j), incompleteNote(run.Policy, j), precisionNote(run.Policy, j), bootsNote(j), driftNote(j),
-			outlierNote(run.Policy, j),
-			rejectedNotes(j), disturbedNotes(j), ceilingNote(j),
-		) {
-			n.Cell = j.key
-			notes = append(notes, n)
-		}
-	}
-	return notes, nil
+	return notes
 }
 
-func places(samples []placed) []Place {
+func places(samples []*placed) []Place {
 	v := make([]Place, len(samples))
 	for i, s := range samples {
-		v[i] = Place{s.line, s.Round, s.Attempt}
+		v[i] = Place{s.line, s.round, s.attempt}
 	}
 	return v
 }
@@ -128,10 +119,10 @@ const most = 5
 func grouped(j judged, outcome, note string, split func(reason string) (kind, figures string)) []Note {
 	var kinds []string
 	figures := map[string][]string{}
-	at := map[string][]placed{}
+	at := map[string][]*placed{}
 	for _, a := range j.attempts {
 		for _, s := range a.of(outcome) {
-			kind, f := split(oneLine(s.Reason))
+			kind, f := split(oneLine(s.reason))
 			if len(at[kind]) == 0 {
 				kinds = append(kinds, kind)
 			}
@@ -186,7 +177,7 @@ func driftNote(j judged) []Note {
 	}
 	rounds := make([]int, len(j.valid))
 	for i, s := range j.valid {
-		rounds[i] = s.Round
+		rounds[i] = s.round
 	}
 	verb := map[string]string{results.Falling: "falls", results.Rising: "rises"}[j.trend]
 	text := fmt.Sprintf("%s %s by %s from round %d to round %d (p %.2g; of the cells marked so, about 1 in 20 does not drift): %s", j.name, verb,

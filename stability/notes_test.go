@@ -10,7 +10,7 @@ import (
 
 func notesOf(t *testing.T, run results.Run, samples ...[]results.Sample) []Note {
 	t.Helper()
-	notes, err := Notes(run, flatten(samples))
+	notes, err := notesFrom(run, flatten(samples))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,10 @@ type Outlook struct {
 
 // Add counts a valid sample of the cell.
 func (o *Outlook) Add(c results.Cell, m *results.Measurement) {
-	values, _ := metric(c, []placed{{Sample: &results.Sample{Measurement: m}}})
+	one := []*placed{place(&results.Sample{Measurement: m})}
+	values, _ := metric(c, one)
 	o.metric = append(o.metric, values[0])
-	o.delivered = append(o.delivered, delivered(c, m))
+	o.delivered = append(o.delivered, delivered(c, one)[0])
 }
 
 // Samples is how many were added.

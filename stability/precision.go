@@ -2,6 +2,7 @@ package stability
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -35,25 +36,25 @@ type Width struct {
 	Timed      bool    // whether it has one
 }
 
-// WidthOf is the width of the valid samples among those of one cell and attempt.
-func WidthOf(c results.Cell, samples []results.Sample) Width {
-	var valid []placed
-	for i := range samples {
-		if samples[i].Outcome == results.OK {
-			valid = append(valid, placed{Sample: &samples[i]})
+// WidthOf is the width of the valid samples of one attempt among those of a cell.
+func WidthOf(samples iter.Seq2[results.Sample, error], attempt int) (Width, error) {
+	var valid []*placed
+	for s, err := range samples {
+		if err != nil {
+			return Width{}, err
+		}
+		if s.Outcome == results.OK && s.Attempt == attempt {
+			valid = append(valid, place(&s))
 		}
 	}
-	return widthOf(valid)
+	return widthOf(valid), nil
 }
 
-func widthOf(valid []placed) Width {
+func widthOf(valid []*placed) Width {
 	w := Width{Samples: len(valid), Throughput: width(throughputs(valid)), P50: math.NaN()}
-	w.Timed = slices.ContainsFunc(valid, func(s placed) bool {
-		h := serviceHist(s.Measurement)
-		return h != nil && h.Count() > 0
-	})
+	w.Timed = slices.ContainsFunc(valid, isTimed)
 	if w.Timed {
-		w.P50 = width(each(valid, func(m *results.Measurement) float64 { return quantile(serviceHist(m), 0.5) }))
+		w.P50 = width(p50s(valid))
 	}
 	return w
 }
@@ -118,8 +119,8 @@ func (a attempt) before(rounds int) attempt {
 	if len(a.samples) == 0 {
 		return a
 	}
-	end := a.samples[0].Round + rounds
-	i, _ := slices.BinarySearchFunc(a.samples, end, func(s placed, end int) int { return s.Round - end })
+	end := a.samples[0].round + rounds
+	i, _ := slices.BinarySearchFunc(a.samples, end, func(s *placed, end int) int { return s.round - end })
 	a.samples = a.samples[:i]
 	return a
 }
@@ -230,7 +231,7 @@ func spent(groups []cellSamples, number, rounds int) time.Duration {
 				continue
 			}
 			for _, s := range a.samples {
-				ns += s.WallNs
+				ns += s.wallNs
 			}
 		}
 	}
@@ -243,7 +244,7 @@ func expected(attempts []attempt, cells []int, done, rounds int) time.Duration {
 	for _, i := range cells {
 		var took int64
 		for _, s := range attempts[i].before(done).samples {
-			took += s.WallNs
+			took += s.wallNs
 		}
 		ns += took * int64(rounds) / int64(done)
 	}
@@ -253,11 +254,11 @@ func expected(attempts []attempt, cells []int, done, rounds int) time.Duration {
 // GoOn gives the keys of the cells that an attempt is to measure on from one of its Looks to the next, in the order of
 // run.Cells: those that are not precise enough after look, an index into Looks. There are none where a limit was reached. All
 // cells of the attempt must have come to that look. What the journal has beyond it does not matter.
-func GoOn(run results.Run, samples []results.Sample, attempt, look int) ([]string, error) {
+func GoOn(run results.Run, samples Samples, attempt, look int) ([]string, error) {
 	if run.Policy.Precision == 0 {
 		return nil, nil
 	}
-	g, err := group(run, samples)
+	g, err := group(run, samples, nil)
 	if err != nil {
 		return nil, err
 	}

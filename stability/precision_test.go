@@ -39,7 +39,7 @@ func TestPrecisionOfMergedShards(t *testing.T) {
 		}
 	}
 	for _, s := range [][]results.Sample{samples, again} {
-		rows, err := Rows(precise(0.03, steady, wild), s)
+		rows, err := rowsFrom(precise(0.03, steady, wild), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,10 @@ func TestWidth(t *testing.T) {
 		{"nothing delivered", atMax, still, "throughput unknown, p50 ±0 %", 0, 0.5},
 		{"five are not enough", atMax, rejected, "throughput ±0 %, p50 ±0 %", 0, 0.5},
 	} {
-		w := WidthOf(c.cell, c.samples)
+		w, err := WidthOf(journal(append(again(1, timed(c.cell, 1)), c.samples...)).Of(c.cell.Key()), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if w.String() != c.text || c.in > 0 && !w.Within(c.in) || c.notIn > 0 && w.Within(c.notIn) {
 			t.Errorf("%s: %s (%+v), want %s, within %v and not %v", c.name, w, w, c.text, c.in, c.notIn)
 		}
@@ -105,24 +108,24 @@ func TestGoOnLooksAtWhatWasThere(t *testing.T) {
 	run := precise(0.03, steady, wild)
 	for look, n := range []int{6, 9, 13, 19} {
 		for extra := 2 * n; extra <= len(samples); extra++ {
-			keys, err := GoOn(run, samples[:extra], 0, look)
+			keys, err := GoOn(run, journal(samples[:extra]), 0, look)
 			if want := []string{wild.Key()}; err != nil || !slices.Equal(keys, want) {
 				t.Fatalf("look %d with %d samples: %v %v, want %v", look, extra, keys, err, want)
 			}
 		}
-		if keys, _ := GoOn(run, samples[:2*n-1], 0, look); keys != nil {
+		if keys, _ := GoOn(run, journal(samples[:2*n-1]), 0, look); keys != nil {
 			t.Errorf("look %d: %v, but a cell is not there yet", look, keys)
 		}
 	}
-	if keys, err := GoOn(run, samples, 0, 4); keys != nil || err != nil {
+	if keys, err := GoOn(run, journal(samples), 0, 4); keys != nil || err != nil {
 		t.Errorf("after the last look: %v %v", keys, err)
 	}
 	failed := ended(slices.Clone(samples[:12]), 5, results.Failed, "died")
-	if keys, err := GoOn(run, failed, 0, 0); keys != nil || err != nil {
+	if keys, err := GoOn(run, journal(failed), 0, 0); keys != nil || err != nil {
 		t.Errorf("a failed cell goes on: %v %v", keys, err)
 	}
 	run.Policy.Precision = 0
-	if keys, err := GoOn(run, samples, 0, 0); keys != nil || err != nil {
+	if keys, err := GoOn(run, journal(samples), 0, 0); keys != nil || err != nil {
 		t.Errorf("without a precision: %v %v", keys, err)
 	}
 }
@@ -133,10 +136,10 @@ func TestGoOnInARerun(t *testing.T) {
 	_, _, second := steadyAndWild(7)
 	run := precise(0.03, steady, wild)
 	samples := slices.Concat(first, again(1, second))
-	if keys, err := GoOn(run, samples, 1, 0); err != nil || !slices.Equal(keys, []string{wild.Key()}) {
+	if keys, err := GoOn(run, journal(samples), 1, 0); err != nil || !slices.Equal(keys, []string{wild.Key()}) {
 		t.Errorf("%v %v", keys, err)
 	}
-	if keys, err := GoOn(run, samples, 1, 1); err != nil || keys != nil {
+	if keys, err := GoOn(run, journal(samples), 1, 1); err != nil || keys != nil {
 		t.Errorf("%v %v", keys, err)
 	}
 }
@@ -149,7 +152,7 @@ func TestMaxTime(t *testing.T) {
 		goes  bool
 	}{{14 * time.Second, false}, {15 * time.Second, true}, {0, true}} { // 12 s for 6 rounds of two, 3 s for 3 of one
 		run.Policy.MaxTime = results.Duration(c.limit)
-		keys, err := GoOn(run, samples, 0, 0)
+		keys, err := GoOn(run, journal(samples), 0, 0)
 		if err != nil || (len(keys) > 0) != c.goes {
 			t.Errorf("%s: %v %v, want more: %v", c.limit, keys, err, c.goes)
 		}
@@ -178,7 +181,7 @@ func TestRowsOfAPrecision(t *testing.T) {
 		t.Errorf("interval %v to %v: want the seventh and the seventh last", lo, hi)
 	}
 	notes := func(lists ...[]results.Sample) (text []string) {
-		n, err := Notes(run, flatten(lists))
+		n, err := notesFrom(run, flatten(lists))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,15 +56,15 @@ func TestProperties(t *testing.T) {
 	seen := map[string]int{}
 	for range 40 {
 		run, samples := random(r)
-		rows, err := Rows(run, samples)
+		rows, err := rowsFrom(run, samples)
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		// The order of the samples does not matter, and a trip through the journal changes nothing.
-		shuffled := journal(t, samples)
+		shuffled := readBack(t, samples)
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		again, err := Rows(run, shuffled)
+		again, err := rowsFrom(run, shuffled)
 		if err != nil || !slices.Equal(rows, again) {
 			t.Fatalf("%v: shuffled samples give other rows:\n%+v\n%+v", err, rows, again)
 		}
@@ -137,11 +137,11 @@ func figures(t *testing.T, p results.Policy, row results.Row) {
 func rerunOnlyUnstable(t *testing.T, run results.Run, samples []results.Sample) {
 	t.Helper()
 	first := slices.DeleteFunc(slices.Clone(samples), func(s results.Sample) bool { return s.Attempt > 0 })
-	keys, err := Rerun(run, first)
+	keys, err := Rerun(run, journal(first))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Rows(run, first)
+	rows, err := rowsFrom(run, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +153,8 @@ func rerunOnlyUnstable(t *testing.T, run results.Run, samples []results.Sample) 
 	}
 }
 
-// journal is the samples as read from their journal.
-func journal(t *testing.T, samples []results.Sample) []results.Sample {
+// readBack is the samples as read from their journal.
+func readBack(t *testing.T, samples []results.Sample) []results.Sample {
 	t.Helper()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -181,7 +181,7 @@ func BenchmarkRows(b *testing.B) {
 		samples = append(samples, tens(c, 500, 510, 520, 530, 540, 550, 560)...)
 	}
 	for b.Loop() {
-		if _, err := Rows(run, samples); err != nil {
+		if _, err := rowsFrom(run, samples); err != nil {
 			b.Fatal(err)
 		}
 	}

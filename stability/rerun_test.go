@@ -63,13 +63,13 @@ func TestRerunLooksAtTheFirstAttempt(t *testing.T) {
 	fixed := timed(at100, 10, 20, 30, 40, 50)
 	second := again(1, tens(atMax, 500, 510, 520, 530, 540))
 	for n := range len(second) + 1 {
-		keys, err := Rerun(run, flatten([][]results.Sample{bad, fixed, second[:n]}))
+		keys, err := Rerun(run, journal(flatten([][]results.Sample{bad, fixed, second[:n]})))
 		if err != nil || !slices.Equal(keys, []string{atMax.Key(), at100.Key()}) {
 			t.Errorf("after %d samples of the rerun: %v %v", n, keys, err)
 		}
 	}
 	run.Policy.Reruns = 0
-	if keys, err := Rerun(run, bad); err != nil || keys != nil {
+	if keys, err := Rerun(run, journal(bad)); err != nil || keys != nil {
 		t.Errorf("without reruns: %v %v", keys, err)
 	}
 }

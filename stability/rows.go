@@ -8,35 +8,15 @@ import (
 	"msgbench/results"
 )
 
-// Rows gives one row for each cell of the run, in the order of run.Cells, from the samples of its journal, which may be
-// incomplete. A cell without samples is skipped ("not measured: the run was interrupted"). Rows of failed and skipped
-// cells have no figures; unstable ones keep theirs.
-//
-// It is an error when the samples are not those of the run: an unknown cell, one sample twice, a cell planned twice. A
-// row that is wrong in silence would be worse than none.
-func Rows(run results.Run, samples []results.Sample) ([]results.Row, error) {
-	g, err := group(run, samples)
-	if err != nil {
-		return nil, err
-	}
-	judged := judgeAll(run.Policy, g)
-	a := newAggregator(run)
-	rows := make([]results.Row, len(judged))
-	for i, j := range judged {
-		rows[i] = a.row(j)
-	}
-	return rows, nil
-}
-
 // Rerun gives the keys of the cells that fall short after attempt 0 and get one whole rerun (rule 5), in the order of
 // run.Cells; of a run that sets two settings against each other, with the other cell of the pair, since these are compared
 // round by round. Failed, skipped and oversubscribed cells do not fall short, nor those with too few samples. Only samples of attempt 0
 // are looked at, so the answer stays the same while the rerun goes on or is resumed.
-func Rerun(run results.Run, samples []results.Sample) ([]string, error) {
+func Rerun(run results.Run, samples Samples) ([]string, error) {
 	if run.Policy.Reruns < 1 {
 		return nil, nil
 	}
-	g, err := group(run, samples)
+	g, err := group(run, samples, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,11 @@ const minSlope = 3
 
 // streams fills the columns of one-way streams: the best full second of all samples; the median of all full seconds, if
 // every window is long enough to tell; the median slope of the receiver's resident size.
-func streams(row *results.Row, valid []placed) {
+func streams(row *results.Row, samples []sample) {
 	var all, routed []float64
 	var slopes []float64
 	sustained := true
-	for _, s := range valid {
+	for _, s := range samples {
 		m := s.Measurement
 		seconds := m.Series.Seconds(m.WindowNs)
 		sustained = sustained && len(seconds) >= minSustained
@@ -43,7 +43,7 @@ func streams(row *results.Row, valid []placed) {
 	if len(all) == 0 {
 		return
 	}
-	bytes := median(each(valid, func(m *results.Measurement) float64 { return float64(m.PayloadBytes) / float64(m.Messages) }))
+	bytes := median(of(samples, func(m *results.Measurement) float64 { return float64(m.PayloadBytes) / float64(m.Messages) }))
 	row.PeakPerS = results.N(slices.Max(all))
 	row.PeakMBPerS = results.N(slices.Max(all) * bytes / 1e6)
 	if len(routed) > 0 {
@@ -57,15 +57,15 @@ func streams(row *results.Row, valid []placed) {
 }
 
 // ceilings fills the result of the search for the highest stable rate from its steps.
-func ceilings(row *results.Row, steps []placed) {
+func ceilings(row *results.Row, steps []*placed) {
 	held, failed := ceiling.Result(stepsOf(steps))
 	row.Ceiling, row.CeilingFails = known(held), known(failed)
 }
 
-func stepsOf(steps []placed) []results.Step {
+func stepsOf(steps []*placed) []results.Step {
 	v := make([]results.Step, len(steps))
 	for i, s := range steps {
-		v[i] = *s.Step
+		v[i] = *s.step
 	}
 	return v
 }
@@ -85,14 +85,14 @@ func ceilingNote(j judged) []Note {
 	held, failed := ceiling.Result(stepsOf(j.steps))
 	rates := map[int]bool{}
 	reason := ""
-	var deciding []placed
+	var deciding []*placed
 	for _, s := range j.steps {
-		rates[s.Step.Rate] = true
-		if s.Step.Rate == held || s.Step.Rate == failed {
+		rates[s.step.Rate] = true
+		if s.step.Rate == held || s.step.Rate == failed {
 			deciding = append(deciding, s)
 		}
-		if s.Step.Rate == failed && !s.Step.Holds {
-			reason = oneLine(s.Reason)
+		if s.step.Rate == failed && !s.step.Holds {
+			reason = oneLine(s.reason)
 		}
 	}
 	text := "no rate held"

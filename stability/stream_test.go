@@ -43,7 +43,7 @@ func TestPeakAndSustained(t *testing.T) {
 			m.Series.Received = append(m.Series.Received, 10_000, 10_000, 10_000, 10_000, 10_000)
 			m.Ops++
 		}
-		rows, err := Rows(runOf(stream), c.samples)
+		rows, err := rowsFrom(runOf(stream), c.samples)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestPeakAndSustained(t *testing.T) {
 			t.Errorf("%s: peak %q, sustained %q", c.name, r.PeakPerS, r.Sustained)
 		}
 	}
-	rows, err := Rows(runOf(stream), []results.Sample{streamed(0, 30, 100, 200, 300), streamed(1, 30, 200), streamed(2, 30, 200)})
+	rows, err := rowsFrom(runOf(stream), []results.Sample{streamed(0, 30, 100, 200, 300), streamed(1, 30, 200), streamed(2, 30, 200)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestPeakAndSustained(t *testing.T) {
 	for _, s := range across {
 		s.Measurement.Series.Routed = append([]int64{7}, s.Measurement.Series.Received[1:]...)
 	}
-	if rows, err = Rows(runOf(stream), across); err != nil {
+	if rows, err = rowsFrom(runOf(stream), across); err != nil {
 		t.Fatal(err)
 	}
 	if r := rows[0]; r.RoutedPeak.String() != "300" || r.RoutedSteady.String() != "200" {
@@ -74,7 +74,7 @@ func TestPeakAndSustained(t *testing.T) {
 }
 
 func TestMinima(t *testing.T) {
-	rows, err := Rows(runOf(atMax), []results.Sample{measured(atMax, 0, 100, 9000), measured(atMax, 1, 100, 8000), measured(atMax, 2, 100, 9500)})
+	rows, err := rowsFrom(runOf(atMax), []results.Sample{measured(atMax, 0, 100, 9000), measured(atMax, 1, 100, 8000), measured(atMax, 2, 100, 9500)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +94,14 @@ func TestStepsAreNoSamples(t *testing.T) {
 		samples = append(samples, s)
 	}
 	run := runOf(stream)
-	rows, err := Rows(run, samples)
+	rows, err := rowsFrom(run, samples)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := rows[0]; r.Verdict != results.Stable || r.Samples.String() != "3" || r.Ceiling.String() != "100" || r.CeilingFails.String() != "103" {
 		t.Errorf("%s, %s samples, ceiling %s, fails at %s", r.Verdict, r.Samples, r.Ceiling, r.CeilingFails)
 	}
-	notes, err := Notes(run, samples)
+	notes, err := notesFrom(run, samples)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,38 +30,23 @@ type Quantile struct{ Q, Us float64 }
 
 var tail = []float64{0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 0.999999}
 
-// Strips gives a strip for each cell, in the order of run.Cells. Errors are those of Rows.
-func Strips(run results.Run, samples []results.Sample) ([]Strip, error) {
-	g, err := group(run, samples)
-	if err != nil {
-		return nil, err
-	}
-	a := newAggregator(run)
-	judged := judgeAll(run.Policy, g)
-	strips := make([]Strip, len(judged))
-	for i, j := range judged {
-		strips[i] = Strip{Cell: j.key, Metric: j.name, Points: points(run.Policy, j), Tail: a.tail(j.valid)}
-	}
-	return strips, nil
-}
-
 // points are the samples of all attempts, as they were measured.
 func points(p results.Policy, j judged) []Point {
 	var list []Point
 	for _, a := range j.attempts {
 		for _, s := range a.samples {
-			if s.Measurement == nil {
+			if !s.measured {
 				continue
 			}
-			v := s.Measurement.Throughput()
+			v := s.throughput
 			if j.name == "p50" {
-				v = quantile(serviceHist(s.Measurement), 0.5) / 1e3
+				v = s.p50 / 1e3
 			}
 			if math.IsNaN(v) {
 				continue
 			}
-			aside := a.number != j.attempt.number || s.Outcome != results.OK
-			list = append(list, Point{Order: s.Order, Value: v, Core: !aside && inCore(p, j.finding, s.line), Aside: aside})
+			aside := a.number != j.attempt.number || s.outcome != results.OK
+			list = append(list, Point{Order: s.order, Value: v, Core: !aside && inCore(p, j.finding, s.line), Aside: aside})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Compare(a.Order, b.Order) })
@@ -85,11 +70,8 @@ func inCore(p results.Policy, f finding, line int) bool {
 	return false
 }
 
-func (a *aggregator) tail(valid []placed) []Quantile {
-	if len(valid) == 0 {
-		return nil
-	}
-	h := a.merge(valid, func(m *results.Measurement) *hist.Hist { return m.Latency })
+// tailOf is empty where there is no latency.
+func tailOf(h *hist.Hist) []Quantile {
 	if h == nil {
 		return nil
 	}

@@ -12,10 +12,11 @@ func TestStrips(t *testing.T) {
 	first := tens(atMax, 100, 200, 300, 400, 500)
 	second := again(1, tens(atMax, 1000, 1010, 1020, 990, 1500))
 	samples := flatten([][]results.Sample{first, second, timed(at100, 10_000, 11_000, 12_000, 13_000, 10_500)})
-	strips, err := Strips(run, samples)
+	judged, err := Judge(run, journal(samples))
 	if err != nil {
 		t.Fatal(err)
 	}
+	strips := collect(judged, func(j Judged) []Strip { return []Strip{j.Strip} })
 	if len(strips) != 2 || strips[0].Cell != atMax.Key() || strips[0].Metric != "throughput" || strips[1].Metric != "p50" {
 		t.Fatalf("%+v", strips)
 	}

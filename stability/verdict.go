@@ -27,7 +27,7 @@ type finding struct {
 	verdict string // without regard to other attempts
 	reason  string
 	short   bool // fell short in a way that a rerun may cure (rule 5)
-	valid   []placed
+	valid   []*placed
 	metric  []float64 // of the valid samples
 	name    string    // of the metric
 	core    core
@@ -69,7 +69,7 @@ func capacityOf(c results.Cell, atMax map[string]*judged) capacity {
 	case !results.Publishable(m.verdict):
 		return capacity{reason: "max " + m.verdict}
 	}
-	return capacity{rate: median(each(m.valid, func(s *results.Measurement) float64 { return delivered(c, s) }))}
+	return capacity{rate: median(delivered(c, m.valid))}
 }
 
 // judge draws the verdict of one cell from the attempt that decides (rules 5, 7 and 8).
@@ -113,13 +113,13 @@ func find(p results.Policy, c results.Cell, a attempt, known capacity) finding {
 		return f.is(results.Failed, reasonOf(s, len(a.samples)))
 	}
 	if s := a.of(results.Skipped); len(s) > 0 {
-		return f.is(results.Skipped, oneLine(s[0].Reason))
+		return f.is(results.Skipped, oneLine(s[0].reason))
 	}
 	if f.core.n < max(p.MinCore, 1) {
 		return f.is(results.Unstable, tooFew(p, f, a.of(results.Rejected)))
 	}
 	if c.Rate != 0 {
-		got := median(each(f.valid, func(m *results.Measurement) float64 { return delivered(c, m) }))
+		got := median(delivered(c, f.valid))
 		if got < p.MinDelivered*float64(c.Rate)*(1-slack) {
 			return f.missed(p, c, got, known)
 		}
@@ -209,21 +209,21 @@ func (f finding) loose(p results.Policy) string {
 	return fmt.Sprintf("core %s", above(f.core.ratio, p.CoreRatio))
 }
 
-func tooFew(p results.Policy, f finding, rejected []placed) string {
+func tooFew(p results.Policy, f finding, rejected []*placed) string {
 	text := fmt.Sprintf("too few samples: %d", len(f.valid))
 	if f.core.n != len(f.valid) {
 		text += fmt.Sprintf(", core %d", f.core.n)
 	}
 	text += fmt.Sprintf(", want %d", p.MinCore)
 	if len(rejected) > 0 {
-		text += fmt.Sprintf("; %d rejected: %s", len(rejected), oneLine(rejected[len(rejected)-1].Reason))
+		text += fmt.Sprintf("; %d rejected: %s", len(rejected), oneLine(rejected[len(rejected)-1].reason))
 	}
 	return text
 }
 
 // reasonOf is the reason of the first of the failed samples, and how many more there are.
-func reasonOf(failed []placed, of int) string {
-	text := oneLine(failed[0].Reason)
+func reasonOf(failed []*placed, of int) string {
+	text := oneLine(failed[0].reason)
 	if len(failed) > 1 {
 		text += fmt.Sprintf(" (%d of %d samples failed)", len(failed), of)
 	}

@@ -50,7 +50,7 @@ func TestVerdictAtMax(t *testing.T) {
 
 func rerun(t *testing.T, run results.Run, want bool, samples ...[]results.Sample) {
 	t.Helper()
-	keys, err := Rerun(run, flatten(samples))
+	keys, err := Rerun(run, journal(flatten(samples)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,9 +243,9 @@ func TestSamplesOfAnotherRun(t *testing.T) {
 		{"no outcome", runOf(atMax), strange, `line 1: outcome "good": want ok, rejected, disturbed, failed, skipped, step or calibration`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err1 := Rows(c.run, c.samples)
-			_, err2 := Rerun(c.run, c.samples)
-			_, err3 := Notes(c.run, c.samples)
+			_, err1 := rowsFrom(c.run, c.samples)
+			_, err2 := Rerun(c.run, journal(c.samples))
+			_, err3 := notesFrom(c.run, c.samples)
 			for _, err := range []error{err1, err2, err3} {
 				if err == nil || err.Error() != c.want {
 					t.Errorf("%v\nwant %s", err, c.want)
@@ -253,7 +253,7 @@ func TestSamplesOfAnotherRun(t *testing.T) {
 			}
 		})
 	}
-	_, err := Rerun(runOf(atMax), again(1, tens(atMax, 1)))
+	_, err := Rerun(runOf(atMax), journal(again(1, tens(atMax, 1))))
 	if want := "ping-pong/shm/go-go/64B/max: has samples of attempt 1 but none of attempt 0"; err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

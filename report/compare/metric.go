@@ -2,10 +2,10 @@ package compare
 
 import (
 	"fmt"
-	"math"
 
 	"msgbench/report/source"
 	"msgbench/results"
+	"msgbench/stability"
 )
 
 // pick chooses the metric of two rows, or gives the reason why they are not compared.
@@ -97,26 +97,18 @@ func metricOf(r *results.Row) string {
 }
 
 // values is the metric of each sample; NaN where a histogram does not show it.
-func values(column string, samples []results.Sample) []float64 {
+func values(column string, samples []*stability.Figures) []float64 {
 	v := make([]float64, len(samples))
 	for i, s := range samples {
-		m := s.Measurement
-		h := m.Service
 		switch column {
 		case throughput:
-			v[i] = m.Throughput()
-			continue
+			v[i] = s.Throughput
 		case delivered:
-			v[i] = m.MessagesPerSecond()
-			continue
+			v[i] = s.Messages
 		case latency:
-			h = m.Latency
-		}
-		v[i] = math.NaN()
-		if h != nil {
-			if ns, ok := h.Quantile(0.5); ok {
-				v[i] = float64(ns) / 1e3
-			}
+			v[i] = s.P50 / 1e3
+		default:
+			v[i] = s.Service / 1e3
 		}
 	}
 	return v

@@ -105,7 +105,7 @@ func (c *Cell) fromRatios(logs []float64) bool {
 }
 
 // byRound is the metric of each sample by its round.
-func byRound(column string, samples []results.Sample) map[int]float64 {
+func byRound(column string, samples []*stability.Figures) map[int]float64 {
 	m := map[int]float64{}
 	for i, v := range values(column, samples) {
 		m[samples[i].Round] = v

@@ -23,15 +23,16 @@ type Result struct {
 type format struct {
 	name, summary string
 	write         func(*source.Set) (Result, error)
+	columns       []string // that it takes of each sample
 }
 
 var formats = []format{
-	{"gobench", "Go benchmark text, a line a sample, for benchstat", goBench},
-	{"netipc", "the 11 columns of netdata/plugin-ipc's CSV", netipc},
-	{"jsonl", "a JSON object a row, with the columns of the CSV; all rows, whatever their verdict", jsonLines},
-	{"openmetrics", "OpenMetrics text, in base units", openMetrics},
-	{"github-bigger", "customBiggerIsBetter of github-action-benchmark: throughput at max", githubBigger},
-	{"github-smaller", "customSmallerIsBetter of github-action-benchmark: latencies in µs", githubSmaller},
+	{"gobench", "Go benchmark text, a line a sample, for benchstat", goBench, goBenchColumns()},
+	{"netipc", "the 11 columns of netdata/plugin-ipc's CSV", netipc, nil},
+	{"jsonl", "a JSON object a row, with the columns of the CSV; all rows, whatever their verdict", jsonLines, nil},
+	{"openmetrics", "OpenMetrics text, in base units", openMetrics, nil},
+	{"github-bigger", "customBiggerIsBetter of github-action-benchmark: throughput at max", githubBigger, nil},
+	{"github-smaller", "customSmallerIsBetter of github-action-benchmark: latencies in µs", githubSmaller, nil},
 }
 
 // Formats are the names that Write knows, each with a line about it.
@@ -41,6 +42,16 @@ func Formats() [][2]string {
 		out[i] = [2]string{f.name, f.summary}
 	}
 	return out
+}
+
+// Columns are those that a set must have been loaded with, to be written in one of Formats.
+func Columns(name string) []string {
+	for _, f := range formats {
+		if f.name == name {
+			return f.columns
+		}
+	}
+	return nil
 }
 
 // Write exports a set in one of Formats. Only rows that can be relied on are written where others can't be marked.

@@ -46,7 +46,7 @@ func load(t testing.TB, cells ...sourcetest.Cell) source.Set {
 	if err := sourcetest.Write(dir, cells...); err != nil {
 		t.Fatal(err)
 	}
-	s, err := source.Load(dir)
+	s, err := source.Load(dir, Columns("gobench")...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,21 @@ func goBench(set *source.Set) (Result, error) {
 			return r, fmt.Errorf("%s: gobench has a line a sample: %s", set.Path, c.NoSamples)
 		}
 		name := benchName(c.Cell)
-		for k, row := range set.Figures(c) {
-			fmt.Fprintf(&b, "%s %d%s\n", name, c.Samples[k].Measurement.Ops, measures(&row))
+		values := make([][]results.Num, len(perSample))
+		for k, u := range perSample {
+			values[k] = set.Values(c, u.column)
+		}
+		for i, s := range c.Samples {
+			fmt.Fprintf(&b, "%s %d", name, s.Ops)
+			if v := values[0][i].Or(0); v > 0 && c.Cell.Rate == 0 { // at a fixed rate it would only repeat the rate
+				fmt.Fprintf(&b, " %s ns/op", results.N(1e9/v))
+			}
+			for k, u := range perSample {
+				if v, ok := values[k][i].Value(); ok && (u.column != "messages_per_s" || c.Cell.Scenario == "broadcast") {
+					fmt.Fprintf(&b, " %s %s", results.N(v*u.factor), u.unit)
+				}
+			}
+			b.WriteByte('\n')
 		}
 		r.Rows++
 	}
@@ -48,27 +61,26 @@ func goBench(set *source.Set) (Result, error) {
 	return r, nil
 }
 
-// measures are the pairs of value and unit of a sample. ns/op at a fixed rate would only repeat the rate.
-func measures(row *results.Row) string {
-	var s strings.Builder
-	add := func(n results.Num, factor float64, unit string) {
-		if v, ok := n.Value(); ok {
-			fmt.Fprintf(&s, " %s %s", results.N(v*factor), unit)
-		}
+// perSample are the columns of each sample and the units that they have here; throughput is the first.
+var perSample = []struct {
+	column string
+	factor float64
+	unit   string
+}{
+	{"throughput", 1, "ops/s"},
+	{"messages_per_s", 1, "messages/s"}, // of broadcasts: what was published may have been dropped
+	{"p50_us", 1e3, "p50-ns"},
+	{"p99_us", 1e3, "p99-ns"},
+	{"svc_p50_us", 1e3, "svc-p50-ns"},
+	{"svc_p99_us", 1e3, "svc-p99-ns"},
+	{"cpu_ns_per_op", 1, "cpu-ns/op"},
+}
+
+func goBenchColumns() (columns []string) {
+	for _, u := range perSample {
+		columns = append(columns, u.column)
 	}
-	if v := row.Throughput.Or(0); v > 0 && row.TargetRPS == "max" {
-		add(results.N(1e9/v), 1, "ns/op")
-	}
-	add(row.Throughput, 1, "ops/s")
-	if row.Scenario == "broadcast" { // what was published may have been dropped
-		add(row.MessagesPerS, 1, "messages/s")
-	}
-	add(row.P50Us, 1e3, "p50-ns")
-	add(row.P99Us, 1e3, "p99-ns")
-	add(row.SvcP50Us, 1e3, "svc-p50-ns")
-	add(row.SvcP99Us, 1e3, "svc-p99-ns")
-	add(row.CPUNsOp, 1, "cpu-ns/op")
-	return s.String()
+	return columns
 }
 
 // benchName is BenchmarkPingPong/transport=shm/peer=go-go/size=8/rate=max-1. The number at the end stands for GOMAXPROCS:

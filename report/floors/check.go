@@ -50,6 +50,17 @@ type CellResult struct {
 	First       *CellResult // what was seen before a rerun; nil without one
 }
 
+// Columns are those that a set must have been loaded with, to be held against these floors.
+func Columns(list []Floor) []string {
+	var columns []string
+	for _, f := range list {
+		if !slices.Contains(columns, f.Metric) {
+			columns = append(columns, f.Metric)
+		}
+	}
+	return columns
+}
+
 // Check holds a run against the floors of a file. Its errors are those of the file: a floor that matches no cell, two that
 // contradict, a field that no key has.
 func Check(set source.Set, file string, list []Floor) (Report, error) {
@@ -60,7 +71,7 @@ func Check(set source.Set, file string, list []Floor) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	c := checker{set: &set, figures: map[string][]results.Row{}}
+	c := checker{&set}
 	r := Report{Path: set.Path, File: file}
 	for _, b := range all {
 		res := Result{Floor: b.Floor, Outcome: Pass}
@@ -83,20 +94,8 @@ func (r Report) Count(outcome string) int {
 	return n
 }
 
-// checker looks at figures sample by sample, once for each cell.
-type checker struct {
-	set     *source.Set
-	figures map[string][]results.Row
-}
-
-func (c *checker) samples(cell *source.Cell) []results.Row {
-	rows, ok := c.figures[cell.Row.Cell]
-	if !ok {
-		rows = c.set.Figures(cell)
-		c.figures[cell.Row.Cell] = rows
-	}
-	return rows
-}
+// checker looks at the cells of a set.
+type checker struct{ set *source.Set }
 
 func (c *checker) cell(f Floor, t target) CellResult {
 	r := CellResult{Cell: t.cell.Row.Cell}
@@ -168,8 +167,7 @@ func (c *checker) absolute(r *CellResult, f Floor, cell *source.Cell) string {
 		return fmt.Sprintf("no interval of %s: %s", f.Metric, cell.NoSamples)
 	}
 	var values []float64
-	for _, s := range c.samples(cell) {
-		v, _ := s.Number(f.Metric)
+	for _, v := range c.set.Values(cell, f.Metric) {
 		if !v.OK() {
 			return fmt.Sprintf("no interval: a sample is too short for %s", f.Metric)
 		}
@@ -189,14 +187,13 @@ func (c *checker) relative(r *CellResult, f Floor, t target) string {
 		}
 	}
 	others := map[int]float64{}
-	for i, s := range c.samples(t.other) {
-		if v, _ := s.Number(f.Metric); v.OK() {
+	for i, v := range c.set.Values(t.other, f.Metric) {
+		if v.OK() {
 			others[t.other.Samples[i].Round] = v.Or(0)
 		}
 	}
 	var ratios []float64
-	for i, s := range c.samples(t.cell) {
-		v, _ := s.Number(f.Metric)
+	for i, v := range c.set.Values(t.cell, f.Metric) {
 		other, same := others[t.cell.Samples[i].Round]
 		if v.OK() && same && other > 0 {
 			ratios = append(ratios, v.Or(0)/other)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"msgbench/report/source"
-	"msgbench/results"
 )
 
 // Broken gives the keys of the cells of broken floors, and of those that they are relative to, in the order of the floors:
@@ -26,6 +25,15 @@ func (r Report) Broken() []string {
 	return keys
 }
 
+// Columns are those that the rerun must have been loaded with.
+func (r Report) Columns() []string {
+	var list []Floor
+	for _, f := range r.Floors {
+		list = append(list, f.Floor)
+	}
+	return Columns(list)
+}
+
 // Confirm holds a rerun of some cells against the floors of a report. Where a cell was measured again (for a relative
 // floor: both of its cells), the rerun decides, both ways: a floor that was broken may pass now, and one that passed may be
 // broken. What was seen first stays beside it.
@@ -34,7 +42,7 @@ func Confirm(first Report, rerun source.Set) (Report, error) {
 		return Report{}, err
 	}
 	byKey := rerun.ByKey()
-	c := checker{set: &rerun, figures: map[string][]results.Row{}}
+	c := checker{&rerun}
 	r := Report{Path: first.Path, File: first.File, Rerun: rerun.Path}
 	for _, f := range first.Floors {
 		res := Result{Floor: f.Floor, Outcome: Pass}

@@ -22,7 +22,7 @@ func load(t testing.TB, cells ...sourcetest.Cell) source.Set {
 	if err := sourcetest.Write(dir, cells...); err != nil {
 		t.Fatal(err)
 	}
-	s, err := source.Load(dir)
+	s, err := source.Load(dir, results.Columns()...)
 	if err != nil {
 		t.Fatal(err)
 	}

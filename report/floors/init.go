@@ -25,7 +25,7 @@ func Init(set source.Set, margin float64) ([]byte, error) {
 		fmt.Fprintf(&b, "# Measured on: %s. Absolute floors hold for one machine.\n", plain.OneLine(m))
 	}
 	b.WriteString("floors:\n")
-	c := checker{set: &set, figures: map[string][]results.Row{}}
+	c := checker{&set}
 	n := 0
 	for i := range set.Cells {
 		cell := &set.Cells[i]
@@ -54,6 +54,9 @@ func Init(set source.Set, margin float64) ([]byte, error) {
 
 // quoted is a text as YAML reads it, in double quotes.
 func quoted(s string) string { return strconv.Quote(s) }
+
+// InitColumns are those that the set of Init must have been loaded with.
+var InitColumns = []string{"throughput", "svc_p50_us", "p50_us"}
 
 func initMetric(r *results.Row) string {
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,8 @@ type Set struct {
 	Path         string
 	Run          results.Run // zero for a CSV without a run beside it, but for Facts
 	Cells        []Cell      // all that were planned; of a CSV, its rows
-	Calibrations []stability.Calibration
+	Calibrations stability.Calibrations
+	columns      []string
 	Cut          int // bytes at the end of the journal that a crash had cut off and that were left out
 }
 
@@ -30,8 +32,8 @@ type Cell struct {
 }
 
 // Load reads a run directory (its journal decides, not its CSV) or a CSV, and with it the journal that stands beside it.
-// Errors name the file and, where there is one, the line.
-func Load(path string) (Set, error) {
+// columns are those whose values are wanted for each sample too. Errors name the file and, where there is one, the line.
+func Load(path string, columns ...string) (Set, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Set{}, fmt.Errorf("%s: no such file or directory (want a run directory or a results.csv)", path)
@@ -40,41 +42,50 @@ func Load(path string) (Set, error) {
 		return Set{}, err
 	}
 	if info.IsDir() {
-		return loadRun(path)
+		return LoadRun(path, columns...)
 	}
 	t, err := results.ReadCSV(path)
 	if err != nil {
 		return Set{}, err
 	}
-	return withJournal(path, t)
+	return withJournal(path, t, columns)
 }
 
-func loadRun(dir string) (Set, error) {
+// LoadRun is Load for a run directory.
+func LoadRun(dir string, columns ...string) (set Set, err error) {
 	run, err := results.ReadRun(dir)
 	if err != nil {
 		return Set{}, err
 	}
 	journal := filepath.Join(dir, results.JournalFile)
-	samples, cut, err := results.ReadJournal(journal)
+	index, closeIndex, err := results.OpenIndex(journal)
 	if errors.Is(err, os.ErrNotExist) {
 		return Set{}, fmt.Errorf("%s: no %s there: nothing was measured", dir, results.JournalFile)
 	}
 	if err != nil {
 		return Set{}, err
 	}
-	judged, err := stability.Judge(run, samples)
+	defer func() { err = errors.Join(err, closeIndex()) }()
+	set = Set{Path: dir, Run: run, Cut: index.Cut, columns: columns}
+	for s, err := range index.Of(results.CalibrationCell) {
+		if err != nil {
+			return Set{}, err
+		}
+		set.Calibrations.Add(s)
+	}
+	judged, err := stability.Judge(run, index, columns...) // the last that the index is there for
 	if err != nil {
 		return Set{}, fmt.Errorf("%s: %w", journal, err)
 	}
-	s := Set{Path: dir, Run: run, Cut: cut, Calibrations: stability.Calibrations(samples), Cells: make([]Cell, len(judged))}
+	set.Cells = make([]Cell, len(judged))
 	for i, j := range judged {
-		s.Cells[i] = Cell{Judged: j}
+		set.Cells[i] = Cell{Judged: j}
 	}
-	return s, nil
+	return set, nil
 }
 
 // withJournal gives the rows of a CSV the samples of the journal beside it, where these are the samples of that row.
-func withJournal(path string, t results.Table) (Set, error) {
+func withJournal(path string, t results.Table, columns []string) (Set, error) {
 	s := Set{Path: path, Run: results.Run{Facts: t.Facts}, Cells: make([]Cell, 0, len(t.Rows))}
 	for _, r := range t.Rows {
 		s.Cells = append(s.Cells, Cell{Judged: stability.Judged{Cell: cellOf(r), Row: r}, NoSamples: "there is no journal beside the CSV"})
@@ -85,12 +96,12 @@ func withJournal(path string, t results.Table) (Set, error) {
 			return s, nil
 		}
 	}
-	run, err := loadRun(dir)
+	run, err := LoadRun(dir, columns...)
 	if err != nil {
 		return Set{}, err
 	}
 	run.Run.Facts = t.Facts
-	s.Run, s.Cut, s.Calibrations = run.Run, run.Cut, run.Calibrations
+	s.Run, s.Cut, s.Calibrations, s.columns = run.Run, run.Cut, run.Calibrations, columns
 	byKey := run.ByKey()
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -151,8 +162,18 @@ func (s *Set) ByKey() map[string]*Cell {
 	return m
 }
 
-// Figures gives one row for each sample of a cell.
-func (s *Set) Figures(c *Cell) []results.Row { return stability.Figures(s.Run, c.Judged) }
+// Values gives a column, one of those of Load, for each sample of a cell.
+func (s *Set) Values(c *Cell, column string) []results.Num {
+	i := slices.Index(s.columns, column)
+	if i < 0 && len(c.Samples) > 0 {
+		panic("not loaded: " + column) // a mistake of the caller
+	}
+	values := make([]results.Num, len(c.Samples))
+	for k, f := range c.Samples {
+		values[k] = f.Columns[i]
+	}
+	return values
+}
 
 // Fact is the value of a fact, empty if there is none.
 func (s *Set) Fact(key string) string { return results.Table{Facts: s.Run.Facts}.Fact(key) }

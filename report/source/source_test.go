@@ -29,7 +29,7 @@ func TestLoad(t *testing.T) {
 	spin := shm
 	spin.Dims, spin.Defaults = map[string]string{"wait": "spin", "nodelay": "off"}, nil
 	dir := write(t, shm, tcp, spin)
-	run, err := Load(dir)
+	run, err := Load(dir, "p50_us", "throughput")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +56,9 @@ func TestLoad(t *testing.T) {
 		if a.Cell.Key() != r.Cell.Key() || a.Cell.Dim("wait") != r.Cell.Dim("wait") || a.Cell.Dim("nodelay") != r.Cell.Dim("nodelay") {
 			t.Errorf("%+v of the row, want %+v", a.Cell, r.Cell)
 		}
-		figures := run.Figures(&r)
-		if len(figures) != 5 || figures[0].Throughput != results.N(float64(r.Samples[0].Measurement.Ops)) {
-			t.Errorf("%s: figures %+v", r.Row.Cell, figures)
+		values := run.Values(&r, "throughput")
+		if len(values) != 5 || values[0] != results.N(float64(r.Samples[0].Ops)) {
+			t.Errorf("%s: throughput %v", r.Row.Cell, values)
 		}
 	}
 	if run.Fact("cpu") != "Model 1" || run.Fact("none") != "" {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 )
 
 // wire is the JSON of a histogram, in the journal and in the worker protocol.
@@ -28,8 +30,25 @@ func (h *Hist) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes. It refuses values that do not ascend, counts below 1, and extremes or a sum
 // that contradict them: a histogram from a broken peer must not become a row.
 func (h *Hist) UnmarshalJSON(data []byte) error {
-	w, ok := scan(data)
-	if !ok {
+	var n Hist
+	if err := n.Read(data); err != nil {
+		return err
+	}
+	*h = n
+	return nil
+}
+
+// scratch holds the values of histograms while they are checked.
+var scratch = sync.Pool{New: func() any { return new([][2]int64) }}
+
+// Read is UnmarshalJSON into the memory of a histogram that nobody needs any more. After an error it is of no use.
+func (h *Hist) Read(data []byte) error {
+	values := scratch.Get().(*[][2]int64)
+	defer scratch.Put(values)
+	w, ok := scan(data, *values)
+	if ok {
+		*values = w.Values
+	} else {
 		w = wire{}
 		if err := json.Unmarshal(data, &w); err != nil {
 			return fmt.Errorf("histogram: %w", err)
@@ -41,7 +60,7 @@ func (h *Hist) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("histogram: min %d, max %d and sum %d without values", w.Min, w.Max, w.Sum)
 		}
 	} else {
-		n = Hist{sparse: make([]bucket, 0, len(w.Values)), min: w.Min, max: w.Max, sum: w.Sum, clamped: w.Clamped}
+		n = Hist{sparse: slices.Grow(h.sparse[:0], len(w.Values)), min: w.Min, max: w.Max, sum: w.Sum, clamped: w.Clamped}
 	}
 	last := int64(0)
 	for _, v := range w.Values {

@@ -26,7 +26,7 @@ func TestScan(t *testing.T) {
 		{`null`, false},
 		{``, false},
 	} {
-		if _, ok := scan([]byte(tt.text)); ok != tt.ok {
+		if _, ok := scan([]byte(tt.text), nil); ok != tt.ok {
 			t.Errorf("%s: %v, want %v", tt.text, ok, tt.ok)
 		}
 	}
@@ -37,7 +37,7 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte(`{"min":1,"max":20,"sum":21,"values":[[1,1],[20,1]]}`))
 	f.Add([]byte(`{"min":-3,"max":20,"sum":17,"clamped":1,"values":[[1,1],[20,1]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w, ok := scan(data)
+		w, ok := scan(data, nil)
 		if !ok {
 			return
 		}

@@ -2,6 +2,7 @@
 package sourcetest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,7 +98,7 @@ func Write(dir string, cells ...Cell) error {
 	if err := j.Close(); err != nil {
 		return err
 	}
-	rows, err := stability.Rows(run, samples)
+	rows, err := rowsOf(dir, run)
 	if err != nil {
 		return err
 	}
@@ -106,6 +107,19 @@ func Write(dir string, cells ...Cell) error {
 		return err
 	}
 	return results.WriteFile(filepath.Join(dir, results.CSVFile), data)
+}
+
+func rowsOf(dir string, run results.Run) (rows []results.Row, err error) {
+	index, closeIndex, err := results.OpenIndex(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closeIndex()) }()
+	judged, err := stability.Judge(run, index)
+	for _, j := range judged {
+		rows = append(rows, j.Row)
+	}
+	return rows, err
 }
 
 // Against makes the run at dir, which has been written, one of two sides. pairs are indices of its cells.
