@@ -147,9 +147,9 @@ func readTable(path string) (results.Table, error) {
 	return t, err
 }
 
-// frugal has garbage collected when it is half of what is in use, not as much, for commands that read journals or go on for
+// frugal has garbage collected when it is a third of what is in use, not as much, for commands that read journals or go on for
 // hours: a little more time for less memory.
-func frugal() { debug.SetGCPercent(50) }
+func frugal() { debug.SetGCPercent(33) }
 
 // loadRun makes the document of a run from its journal.
 func loadRun(dir string) (report.Document, error) {

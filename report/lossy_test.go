@@ -25,7 +25,7 @@ func sampled(r results.Row) (list []*stability.Figures) {
 	for round := range 6 {
 		f := 1 + 0.01*float64(round)
 		published, delivered := math.Floor(r.Throughput.Or(0)/f), math.Floor(r.MessagesPerS.Or(0)/f)
-		list = append(list, &stability.Figures{Round: round, Throughput: published, Messages: delivered, Speed: delivered})
+		list = append(list, &stability.Figures{Round: round, Throughput: published, Speed: delivered})
 	}
 	return list
 }

@@ -19,7 +19,6 @@ type Figures struct {
 	Round      int
 	Ops        int64
 	Throughput float64 // operations per second
-	Messages   float64 // per second
 	Speed      float64 // results.Row.Speed of this sample
 	P50, P99   float64 // of the main latency in ns; NaN where its histogram does not show it
 	Service    float64 // p50 of the service time in ns; likewise
@@ -60,7 +59,7 @@ func Judge(run results.Run, samples Samples, columns ...string) ([]Judged, error
 // figures are those of a valid sample.
 func (a *aggregator) figures(g *cellSamples, s *results.Sample) *Figures {
 	m := s.Measurement
-	f := &Figures{Round: s.Round, Ops: m.Ops, Throughput: m.Throughput(), Messages: m.MessagesPerSecond(), Speed: m.Speed(g.cell.Scenario),
+	f := &Figures{Round: s.Round, Ops: m.Ops, Throughput: m.Throughput(), Speed: m.Speed(g.cell.Scenario),
 
 		P50: quantile(m.Latency, 0.5), P99: quantile(m.Latency, 0.99), Service: quantile(m.Service, 0.5)}
 	if len(a.columns) == 0 {

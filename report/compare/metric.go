@@ -104,7 +104,7 @@ func values(column string, samples []*stability.Figures) []float64 {
 		case throughput:
 			v[i] = s.Throughput
 		case delivered:
-			v[i] = s.Messages
+			v[i] = s.Speed // of broadcasts only
 		case latency:
 			v[i] = s.P50 / 1e3
 		default:
