@@ -17,9 +17,9 @@ import (
 )
 
 // Polled is a stream socket that waits in the runtime's poller, so that no thread is held. Where it had to wait for what it
-// reads, that call and the next write go past the scheduler. An ordinary call tells the scheduler that it begins, which wakes
-// the runtime's monitor thread where that sleeps; and in a process that waits for each message it always does. That is a
-// futex, a switch to the monitor and its next sleeps for every call, on the CPU that has the next message to handle. Where
+// reads, that call and the process's next write go past the scheduler. An ordinary call tells the scheduler that it begins,
+// which wakes the runtime's monitor thread where that sleeps; and in a process that waits for each message it always does. That
+// is a futex, a switch to the monitor and its next sleeps for every call, on the CPU that has the next message to handle. Where
 // there is no waiting, calls are ordinary: the monitor is what then lets others have their turn.
 type Polled struct {
 	c      net.Conn
@@ -30,14 +30,17 @@ type Polled struct {
 	read, write      func(fd uintptr) bool
 	in, a, b         []byte
 	n                int
-	waited           bool        // the current read
-	busy             bool        // the last read had not to wait
-	fresh            atomic.Bool // a read has waited since the last write
-	past             bool        // the write goes past the scheduler
+	waited           bool // the current read
+	busy             bool // the last read had not to wait
+	past             bool // the write goes past the scheduler
 	readErr, writeEr syscall.Errno
 	iov              [2]unix.Iovec
 	hdr              unix.Msghdr
 }
+
+// waitedLately: a read of any Polled has waited since the last write of any. Who answers may do that on another connection than he
+// was asked on.
+var waitedLately atomic.Bool
 
 // pollLimit is up to how many bytes a call goes past the scheduler.
 const pollLimit = 256 << 10
@@ -64,7 +67,9 @@ func (p *Polled) Read(b []byte) (int, error) {
 	err := p.raw.Read(p.read)
 	p.in, p.busy = nil, !p.waited
 	if p.waited {
-		p.fresh.Store(true)
+		if !waitedLately.Load() {
+			waitedLately.Store(true)
+		}
 	}
 	switch {
 	case err != nil || p.closed.Load():
@@ -104,7 +109,7 @@ func (p *Polled) WriteBoth(a, b []byte) error {
 		return transports.ErrClosed
 	}
 	p.a, p.b, p.writeEr = a, b, 0
-	p.past = p.fresh.Swap(false) && len(a)+len(b) <= pollLimit
+	p.past = waitedLately.Load() && waitedLately.Swap(false) && len(a)+len(b) <= pollLimit
 	err := p.raw.Write(p.write)
 	p.a, p.b = nil, nil
 	if err == nil && p.writeEr != 0 {
