@@ -65,8 +65,9 @@ func run(t *testing.T, programs map[string]Program, size, ops int) {
 		cpuRatios = append(cpuRatios, cpu["bare"]/cpu["adapter"])
 	}
 	slices.Sort(ratios)
-	t.Logf("%d B: adapter %.2f µs, bare %.2f µs, throughput ratio %.3f (%.3f to %.3f in %d rounds), CPU time ratio %.3f",
-		size, median(took["adapter"])/1e3, median(took["bare"])/1e3, median(ratios), ratios[0], ratios[rounds-1], rounds, median(cpuRatios))
+	_, what, _ := strings.Cut(t.Name(), "/")
+	t.Logf("%s: %d B: adapter %.2f µs, bare %.2f µs, throughput ratio %.3f (%.3f to %.3f in %d rounds), CPU time ratio %.3f",
+		what, size, median(took["adapter"])/1e3, median(took["bare"])/1e3, median(ratios), ratios[0], ratios[rounds-1], rounds, median(cpuRatios))
 }
 
 func median(x []float64) float64 {
