@@ -43,9 +43,10 @@ func readUsage(clocks []measure.CPUClock) (u usage, ok bool) {
 // threads of their cores (siblings); nil where the readings don't tell.
 //
 // The kernel counts in ticks. How long a CPU was idle it knows better than what it did in the rest, which it only looks at
-// now and then: so other processes have what is left of the time when idle time, steal and what the sample's own processes
+// now and then: so other processes have at most what is left of the time when idle time, steal and what the sample's own processes
 // used are taken off, those to the nanosecond. Where the kernel keeps the time of interrupts apart from that of the process
-// that they interrupt, they are taken off too, since most of them are the transport's own.
+// that they interrupt, they are taken off too, since most of them are the transport's own. What is left holds besides what a CPU
+// takes to leave its idle state before a process runs: some 10 µs on a virtual machine, for each wake.
 func between(before, after usage, own, siblings []int) *results.Interference {
 	span := after.at - before.at
 	cpus := slices.Compact(slices.Sorted(slices.Values(slices.Concat(own, siblings))))

@@ -26,6 +26,8 @@ type Witness struct {
 	of     []Process
 	clocks []measure.CPUClock
 	own    []int
+	pids   []int
+	others processes // nil: not known
 	begin  usage
 	ok     bool
 	before map[string]counters
@@ -39,10 +41,12 @@ func New(t pinning.Topology, of []Process) *Witness {
 		w.ok = w.ok && err == nil
 		w.clocks = append(w.clocks, c)
 		w.own = append(w.own, p.Allowed...)
+		w.pids = append(w.pids, p.PID)
 	}
 	slices.Sort(w.own)
 	w.own = slices.Compact(w.own)
 	w.before = w.counters()
+	w.others = readProcesses(w.pids)
 	if w.ok {
 		w.begin, w.ok = readUsage(w.clocks)
 	}
@@ -78,6 +82,11 @@ func (w *Witness) End() *results.Interference {
 	i := between(w.begin, now, w.own, siblings)
 	if i == nil {
 		return nil
+	}
+	if w.others != nil {
+		if after := readProcesses(w.pids); after != nil {
+			i.ForeignNs = min(i.ForeignNs, after.since(w.others))
+		}
 	}
 	i.Switches, i.Migrations = map[string]int64{}, map[string]int64{}
 	i.Minor, i.Major = map[string]int64{}, map[string]int64{}
