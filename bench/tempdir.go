@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -10,6 +12,13 @@ import (
 // maxTempDir is the length in bytes of the longest folder that endpoints fit below: the path of a Unix socket has 107, of
 // which the folder of the run, that of the sample and the name take the rest.
 const maxTempDir = 56
+
+// newTempDirName is the path of a folder that nobody has: no longer than those of os.MkdirTemp.
+func newTempDirName() string {
+	b := make([]byte, 5)
+	rand.Read(b) // never fails
+	return filepath.Join(os.TempDir(), fmt.Sprintf("msgbench-%x", b))
+}
 
 // CheckTempDir says why endpoints can't be made in the system's folder for temporary files, before anything is begun.
 func CheckTempDir() error {

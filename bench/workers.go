@@ -57,13 +57,14 @@ var _ Sampler = (*Workers)(nil)
 
 // NewWorkers prepares a folder for endpoints, and the janitor that will remove it. Close ends both.
 func NewWorkers(exe string, peers map[string]Peer, policy results.Policy, topology pinning.Topology, plan pinning.Plan) (*Workers, error) {
-	dir, err := os.MkdirTemp("", "msgbench-")
-	if err != nil {
-		return nil, fmt.Errorf("folder for endpoints: %w (set TMPDIR to a folder that can be written)", err)
-	}
+	// The janitor first: a runner that is killed between the two would leave the folder.
+	dir := newTempDirName()
 	j, err := startJanitor(exe, dir)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("folder for endpoints: %w (set TMPDIR to a folder that can be written)", err), j.close())
 	}
 	return &Workers{exe: exe, peers: peers, policy: policy, topology: topology, plan: plan, dir: dir,
 		spawner: pinning.NewSpawner(), janitor: j, limits: defaultLimits}, nil
