@@ -127,7 +127,11 @@ const acceptPause = 50 * time.Millisecond
 
 // Serve accepts connections until Close, and returns nil then.
 func (r *Router) Serve() error {
-	r.wg.Go(r.beat)
+	r.mu.Lock()
+	if !r.closed { // else Close may be waiting already, and nothing may be added
+		r.wg.Go(r.beat)
+	}
+	r.mu.Unlock()
 	for {
 		c, err := r.l.Accept()
 		if err != nil {
@@ -144,37 +148,35 @@ func (r *Router) Serve() error {
 			continue
 		}
 		r.n.accepted.Add(1)
-		p, err := r.admit(c)
-		if err != nil {
+		if err := r.admit(c); err != nil {
 			r.n.refused.Add(1)
 			r.o.Log(err.Error())
 			c.Close()
-			continue
 		}
-		r.wg.Go(p.run)
 	}
 }
 
-// admit gives a connection its cookie.
-func (r *Router) admit(c net.Conn) (*peer, error) {
+// admit gives a connection its cookie, and serves it.
+func (r *Router) admit(c net.Conn) error {
 	p, err := newPeer(r, c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.closed:
-		return nil, errors.New("a connection to a router that is closing")
+		return errors.New("a connection to a router that is closing")
 	case len(r.peers) >= r.o.MaxConns:
-		return nil, fmt.Errorf("more than %d connections", r.o.MaxConns)
+		return fmt.Errorf("more than %d connections", r.o.MaxConns)
 	case r.cookie == 1<<32-1:
-		return nil, errors.New("all cookies have been given away")
+		return errors.New("all cookies have been given away")
 	}
 	r.cookie++
 	p.cookie = r.cookie
 	r.peers[p.cookie] = p
-	return p, nil
+	r.wg.Go(p.run)
+	return nil
 }
 
 // Close ends the router and all its connections, and waits for them if Serve runs.

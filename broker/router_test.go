@@ -383,3 +383,22 @@ func TestLimits(t *testing.T) {
 		t.Error("a third connection where two are allowed")
 	}
 }
+
+// Close may come before Serve has begun, and while it does.
+func TestCloseAtOnce(t *testing.T) {
+	for range 200 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := New(l, Options{})
+		served := make(chan error, 1)
+		go func() { served <- r.Serve() }()
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-served; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
